@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from xskill.errors import BadRecord, UsageError
+from xskill.errors import BadRecord, NoInput, UsageError
 from xskill.records import Node, TreeHeader, decode
+from xskill.streams.lines import iter_lines
+from xskill.streams.source import Input, ensure_input, open_input
+from xskill.streams.write import open_output
 from xskill.tree.released import from_released, looks_released
 
 if TYPE_CHECKING:
@@ -134,84 +136,82 @@ def success_rate(node: Node, tree: XTree) -> float | None:
     return node.success
 
 
-def parse_tree(data: bytes, file: str | None = None) -> XTree:
-    """The tree in these bytes of JSON: a header line and one node a line, or one object in the authors' form.
-
-    Raises:
-        BadRecord: no tree, or an inconsistent one; with the line in our form.
-    """
-    try:
-        if _first_line_is_header(data):
-            header, nodes = _parse_lines(data)
-        else:
-            header, nodes = _parse_document(data)
-        return check_tree(header, nodes)
-    except BadRecord as error:
-        raise (error.at(file) if file else error) from None
-
-
-def _first_line_is_header(data: bytes) -> bool:
-    first = data.lstrip().split(b"\n", 1)[0]
-    return b'"xskill.tree/1"' in first
-
-
-def _parse_lines(data: bytes) -> tuple[TreeHeader, list[Node]]:
-    header: TreeHeader | None = None
-    nodes = []
-    for number, line in enumerate(data.split(b"\n"), start=1):
-        if not line.strip():
-            continue
-        try:
-            if header is None:
-                header = decode(line, TreeHeader)
-            else:
-                nodes.append(decode(line, Node))
-        except BadRecord as error:
-            error.line = number
-            raise
-    assert header is not None
-    return header, nodes
-
-
-def _parse_document(data: bytes) -> tuple[TreeHeader, list[Node]]:
-    try:
-        value = msgspec.json.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        value = None
-    if not looks_released(value):
-        raise BadRecord("no tree: expected a header line xskill.tree/1, or one JSON object with nodes")
-    return from_released(value)
-
-
 def read_tree(files: str | Path | Sequence[str | Path], run: Run | None = None) -> XTree:
-    """Read one tree: our stream (JSONL or Parquet) or the authors' JSON; gzip and zstd by content.
+    """Read one tree: our stream (JSONL or Parquet) or the authors' JSON object; gzip and zstd by content.
 
     ``files`` is one file or a list of one; ``[]`` and ``-`` mean stdin. With ``run`` its nodes count as read.
 
     Raises:
-        NoInput: the file is missing or empty. BadRecord: no tree, or an inconsistent one.
+        NoInput: the file is missing or empty.
+        BadRecord: it holds no tree, or an inconsistent one; with file and line.
         UsageError: more than one file.
     """
     names = [str(files)] if isinstance(files, (str, Path)) else [str(name) for name in files]
     if len(names) > 1:
         raise UsageError(f"expected one tree, got {len(names)} files: {', '.join(names)}")
-    name = names[0] if names else "-"
-    tree = parse_tree(_content(name), name)
+    if not names:
+        ensure_input(names)
+    source = open_input(names[0] if names else "-", run.note if run is not None else lambda text: None)
+    try:
+        header, nodes = _from_parquet(source) if source.container == "parquet" else _from_text(source)
+        tree = check_tree(header, nodes)
+    except BadRecord as error:
+        raise error.at(source.name) from None
+    finally:
+        source.stream.close()
     if run is not None:
         run.read += len(tree.nodes)
         run.kept += len(tree.nodes)
     return tree
 
 
-def _content(name: str) -> bytes:
-    return sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+def _from_text(source: Input) -> tuple[TreeHeader, list[Node]]:
+    """A header line with its nodes, else one JSON document; the first line decides, so that no log is held whole."""
+    lines = iter_lines(source)
+    number, first = next(lines, (0, b""))
+    if not number:
+        raise NoInput(f"{source.name}: empty; expected a tree")
+    try:
+        header = decode(first, TreeHeader) if b'"xskill.tree/1"' in first else None
+        nodes = []
+        if header is not None:
+            for number, line in lines:  # noqa: B007 - read when a line is bad
+                nodes.append(decode(line, Node))
+            return header, nodes
+    except BadRecord as error:
+        raise error.at(source.name, number) from None
+    value = _json(first)
+    if value is None:
+        value = _json(first + b"\n" + b"\n".join(line for _, line in lines))
+    if not looks_released(value):
+        raise BadRecord("no tree; expected a header line xskill.tree/1, or one JSON object with `nodes`")
+    return from_released(value)
+
+
+def _json(data: bytes) -> Any:
+    try:
+        return msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def _from_parquet(source: Input) -> tuple[TreeHeader, list[Node]]:
+    from xskill.streams.parquet import read_rows
+
+    headers: list[TreeHeader] = []
+    nodes = []
+    for number, row in enumerate(read_rows(source, Node, lambda line: headers.append(decode(line, TreeHeader))), 1):
+        if isinstance(row, BadRecord):
+            raise row.at(source.name, number)
+        nodes.append(row)
+    if not headers:
+        raise BadRecord("no tree; the file's metadata holds no header xskill.tree/1")
+    return headers[0], nodes
 
 
 def write_tree(tree: XTree, path: str | Path | None = None, *, to: str | None = None) -> None:
     """Write header and nodes as our stream, to a file (atomically) or stdout; ``to`` = ``jsonl | parquet``."""
-    from xskill.streams.write import open_output
-
-    with open_output(path, to=to, kind=Node) as out:
+    with open_output(None if path is None else str(path), to=to, kind=Node) as out:
         out.header(tree.header)
         for node in tree.nodes:
             out.write(node)
