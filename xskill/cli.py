@@ -1,0 +1,115 @@
+"""The command ``xskill``: a table of subcommands, each imported only when it is called.
+
+``xskill --help`` therefore costs little more than typer itself: it imports no numpy, polars, orjson or stage.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from xskill import __version__
+from xskill.errors import EXIT_CLOSED_PIPE, EXIT_INTERRUPTED, EXIT_USAGE, XskillError
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "head": ("xskill.commands.head", "Pass the first records of a stream on."),
+    "check": ("xskill.commands.check", "Validate records against their contracts."),
+    "schema": ("xskill.commands.schema", "Print the JSON Schema of a contract."),
+    "stats": ("xskill.commands.stats", "Count episodes, steps, outcomes, task types, lengths and tokens."),
+    "filter": ("xskill.commands.filter", "Select records by an SQL expression over their columns."),
+    "split": ("xskill.commands.split", "Assign train, evolve, validation and test by a hash of a field."),
+}
+"""Name → (module that holds ``command``, one-line help). ``command`` is a function or a ``typer.Typer``."""
+
+EXAMPLE = "xskill canon logs/*.jsonl | xskill mine | xskill tree show"
+
+
+class Commands(TyperGroup):
+    """A group that builds a subcommand when it is asked for, and turns our errors into exit codes."""
+
+    _only_listing = False
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in COMMANDS:
+            return None
+        module, summary = COMMANDS[cmd_name]
+        if self._only_listing:
+            return TyperCommand(cmd_name, help=summary)
+        return _build(cmd_name, module)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        self._only_listing = True
+        super().format_help(ctx, formatter)
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except XskillError as error:
+            _leave(error)
+        except BrokenPipeError:
+            # Nobody reads any more. Python would complain once more when it flushes stdout at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            raise typer.Exit(EXIT_CLOSED_PIPE) from None
+        except KeyboardInterrupt:
+            print("xskill: interrupted", file=sys.stderr)
+            raise typer.Exit(EXIT_INTERRUPTED) from None
+
+
+def _build(name: str, module: str) -> Any:
+    command = importlib.import_module(module).command
+    if not isinstance(command, typer.Typer):
+        single = typer.Typer(add_completion=False, rich_markup_mode=None, context_settings=_HELP)
+        single.command(name)(command)
+        command = single
+    built = typer.main.get_command(command)
+    built.name = name
+    return built
+
+
+def _leave(error: XskillError) -> None:
+    from xskill.streams.source import TerminalInput
+    from xskill.streams.terminal import clean_line
+
+    if isinstance(error, TerminalInput):
+        names = [word for word in sys.argv[1:3] if not word.startswith("-")]
+        app(args=[*names, "--help"], standalone_mode=False)
+        raise typer.Exit(EXIT_USAGE) from None
+    print(f"xskill: {clean_line(str(error))}", file=sys.stderr)
+    raise typer.Exit(error.exit_code) from None
+
+
+_HELP = {"help_option_names": ["-h", "--help"]}
+
+app = typer.Typer(cls=Commands, rich_markup_mode=None, context_settings=_HELP, no_args_is_help=True)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"xskill {__version__}")
+        raise typer.Exit
+
+
+@app.callback(help=f"Example: {EXAMPLE}\n\nTurns logs of LLM agents into reusable skills and training signal.")
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and leave.")
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Entry of the console script."""
+    app()
+
+
+if __name__ == "__main__":
+    main()

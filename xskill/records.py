@@ -1,0 +1,495 @@
+"""The contracts: every record that travels between stages, as frozen typed records.
+
+One JSON object a line, ``schema`` first; null and default fields are left out and filled in on
+reading. :func:`decode` reads one line and keeps unknown fields in ``extra``; :func:`encode` writes
+one. This module imports nothing of the project but :mod:`xskill.errors`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Literal, TypeVar
+
+import msgspec
+
+from xskill.errors import BadRecord
+
+Kind = Literal["action", "call", "command", "respond"]
+Split = Literal["train", "evolve", "validation", "test"]
+Tier = Literal["general", "task", "mistake"]
+
+
+class Record(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Base of all contracts: frozen, slotted, default fields left out of the JSON."""
+
+
+class Step(Record, frozen=True, kw_only=True):
+    """One action of the agent and what came back.
+
+    ``logprob``, ``logprob_new`` and ``n_tokens`` describe the whole turn and sit on its first step.
+    """
+
+    action: str
+    """Raw text; of a call ``name({json})`` with sorted keys."""
+    observation: str | None = None
+    thought: str | None = None
+    kind: Kind = "action"
+    turn: int | None = None
+    """Index of the turn that the step belongs to; null = the turn after the previous step's (see :func:`turns`)."""
+    error: bool = False
+    reward: float | None = None
+    logprob: float | list[float] | None = None
+    """Log-likelihood of the turn's action tokens under the behaviour policy: their sum, or one value a token."""
+    logprob_new: float | list[float] | None = None
+    """The same under the current policy."""
+    n_tokens: int | None = None
+    """Number of action tokens of the turn; null = 1."""
+    q: float | None = None
+    visits: int | None = None
+    prior: float | None = None
+    extra: dict[str, Any] = {}
+
+
+class Parent(Record, frozen=True, kw_only=True):
+    """The trajectory that a branch copied its first turns from."""
+
+    id: str
+    turn: int
+    """First turn that the branch generated itself."""
+    step: int | None = None
+    """Index of that turn's first step; null = ``turn``."""
+
+
+class Source(Record, frozen=True, kw_only=True):
+    """Where a trajectory was read from."""
+
+    format: str
+    file: str | None = None
+    record: int | None = None
+
+
+class Tile(Record, frozen=True, kw_only=True):
+    """One top-level piece of a tiled episode."""
+
+    node: str | None = None
+    """Node id; null for a left-over primitive."""
+    token: str | None = None
+    """The primitive's token; null for a node."""
+    start: int
+    """Index of the first action that it covers."""
+    length: int = 1
+    """Number of actions that it covers."""
+
+
+class Trajectory(Record, frozen=True, kw_only=True, tag_field="schema", tag="xskill.trajectory/1"):
+    """One episode of one agent. ``actions``, ``args`` and ``steps`` are aligned: one entry an action.
+
+    The columns after ``extra`` are null until a stage adds them (``tree tile``, ``credit``).
+    """
+
+    id: str
+    question_id: str | None = None
+    task: str | None = None
+    task_type: str | None = None
+    env: str | None = None
+    split: Split | None = None
+    initial_observation: str | None = None
+    success: bool | None = None
+    """null = unknown, which is not failure."""
+    reward: float | None = None
+    actions: list[str]
+    """Canonical tokens ``verb<role>``."""
+    args: list[list[str]] | None = None
+    """Identity-bearing values of each action."""
+    steps: list[Step] | None = None
+    parent: Parent | None = None
+    source: Source | None = None
+    extra: dict[str, Any] = {}
+
+    tiles: list[Tile] | None = None
+    coverage: float | None = None
+    """Share of the actions that lie in a tile with a node."""
+    tokens_per_action: float | None = None
+    """Tiles / actions."""
+    advantage: float | None = None
+    values: list[float | None] | None = None
+    credits: list[float | None] | None = None
+    targets: list[float | None] | None = None
+    target_ratios: list[float | None] | None = None
+    weights: list[float | None] | None = None
+    residuals: list[float | None] | None = None
+    losses: list[float | None] | None = None
+    skipped: str | None = None
+
+
+class Episode(msgspec.Struct, frozen=True, kw_only=True, tag_field="schema", tag="xskill.trajectory/1"):
+    """The part of a trajectory that mining reads; all other fields are skipped without being built."""
+
+    id: str
+    question_id: str | None = None
+    task_type: str | None = None
+    env: str | None = None
+    success: bool | None = None
+    actions: list[str]
+    args: list[list[str]] | None = None
+    parent: Parent | None = None
+
+
+class Corpus(Record, frozen=True, kw_only=True):
+    """What a tree was mined from."""
+
+    name: str | None = None
+    n_trajectories: int | None = None
+    successful_only: bool = False
+
+
+class TreeHeader(Record, frozen=True, kw_only=True, tag_field="schema", tag="xskill.tree/1"):
+    """First line of a tree stream; its nodes follow."""
+
+    environment: str | None = None
+    corpus: Corpus = Corpus()
+    n_primitives: int | None = None
+    n_nodes: int
+    outcome: Literal["success", "failure"] = "success"
+    """What ``score`` rewarded. A failure tree holds lessons: instances, rewards and cards refuse it."""
+    config: dict[str, Any] = {}
+    stats: dict[str, Any] = {}
+    extra: dict[str, Any] = {}
+
+
+class Slot(Record, frozen=True, kw_only=True):
+    """One slot position of a node's pattern."""
+
+    step: int
+    """Index in the expansion."""
+    index: int
+    """Index in that action's args."""
+    variable: str | None = None
+    """Name shared by all slots that carry the same value (``a``, ``b`` …); null for a constant."""
+    constant: str | None = None
+    values: list[tuple[str, int]] = []
+    """Most frequent values with their counts."""
+
+
+class Node(Record, frozen=True, kw_only=True, tag_field="schema", tag="xskill.node/1"):
+    """One merge of an X-Tree (ALGORITHMS section 2); a superset of the authors' released node."""
+
+    id: str
+    children: tuple[str, str]
+    depth: int
+    length: int
+    expansion: list[str]
+    count: int
+    """Replacements made (disjoint)."""
+    success: float | None = None
+    """Share of those in successful episodes; null when no outcome told (or the corpus holds successes only)."""
+    example: list[str] | None = None
+    frequency: int | None = None
+    """f: adjacent occurrences of the pair when it merged; what the score used."""
+    score: float | None = None
+    outcome_rate: float | None = None
+    """What was scored, in a failure tree: share of the occurrences in failures."""
+    episodes: int | None = None
+    episodes_known: int | None = None
+    episodes_success: int | None = None
+    task_types: list[str | None] | None = None
+    tiles: int | None = None
+    tiles_success: int | None = None
+    lift: float | None = None
+    p_value: float | None = None
+    q_value: float | None = None
+    p_adjusted: float | None = None
+    success_low: float | None = None
+    success_high: float | None = None
+    """95% Wilson interval of episodes_success / episodes_known."""
+    stability: float | None = None
+    pattern: str | None = None
+    slots: list[Slot] | None = None
+    extra: dict[str, Any] = {}
+
+
+class CreditsHeader(Record, frozen=True, kw_only=True, tag_field="schema", tag="xskill.credits/1"):
+    """First line of a credit stream: every choice made; credited trajectories follow."""
+
+    method: str
+    config: dict[str, Any] = {}
+    stats: dict[str, Any] = {}
+    extra: dict[str, Any] = {}
+
+
+class Skill(Record, frozen=True, kw_only=True, tag_field="schema", tag="xskill.skill/1"):
+    """One skill, or one mistake to avoid, with the evidence it stands on."""
+
+    id: str
+    tier: Tier
+    task_type: str | None = None
+    title: str
+    principle: str
+    when_to_apply: str | None = None
+    when_not: str | None = None
+    steps: list[str] = []
+    evidence: dict[str, Any] = {}
+    """nodes, episodes, successes, base_rate, sources, split."""
+    status: str | None = None
+    extra: dict[str, Any] = {}
+
+
+class BankHeader(Record, frozen=True, kw_only=True, tag_field="schema", tag="xskill.bank/1"):
+    """First line of a SkillBank; its skills follow."""
+
+    version: str
+    """Content hash over the skills."""
+    parent: str | None = None
+    decision: dict[str, Any] | None = None
+    extra: dict[str, Any] = {}
+
+
+class Candidate(Record, frozen=True, kw_only=True):
+    """One action at one node of a rollout tree, as evidence shows it."""
+
+    action: str
+    q: float | None = msgspec.field(name="Q", default=None)
+    n: int | None = msgspec.field(name="N", default=None)
+    outcome: bool | float | None = None
+    completed_by: str | None = None
+
+
+class Evidence(Record, frozen=True, kw_only=True, tag_field="schema", tag="xskill.evidence/1"):
+    """Elite action and its siblings under the same parent (Branch2Skill)."""
+
+    task_id: str
+    depth: int
+    prefix: list[str]
+    elite: Candidate
+    siblings: list[Candidate]
+    verdict: Literal["avoid", "equivalent", "revise"]
+    extra: dict[str, Any] = {}
+
+
+class Edit(Record, frozen=True, kw_only=True, tag_field="schema", tag="xskill.edit/1"):
+    """One change of a SkillBank."""
+
+    op: Literal["append", "replace", "delete"]
+    target: str | None = None
+    skill: Skill | None = None
+    rationale: str | None = None
+    support: int | None = None
+    source: Literal["success", "failure"] | None = None
+    evidence: dict[str, Any] = {}
+    extra: dict[str, Any] = {}
+
+
+class Result(Record, frozen=True, kw_only=True, tag_field="schema", tag="xskill.result/1"):
+    """Metrics of one evaluated task under one bank."""
+
+    task_id: str
+    metrics: dict[str, float | bool]
+    repeat: int | None = None
+    extra: dict[str, Any] = {}
+
+
+class Verdict(Record, frozen=True, kw_only=True, tag_field="schema", tag="xskill.verdict/1"):
+    """What a gate decided, and every number it stood on."""
+
+    decision: Literal["accept", "reject", "inconclusive"]
+    policy: str
+    metrics: list[dict[str, Any]] = []
+    regressions: list[dict[str, Any]] = []
+    current_bank: str | None = None
+    candidate_bank: str | None = None
+    reasons: list[str] = []
+    extra: dict[str, Any] = {}
+
+
+CONTRACTS: dict[str, type[Record]] = {
+    "trajectory": Trajectory,
+    "tree": TreeHeader,
+    "node": Node,
+    "credits": CreditsHeader,
+    "evidence": Evidence,
+    "skill": Skill,
+    "edit": Edit,
+    "bank": BankHeader,
+    "result": Result,
+    "verdict": Verdict,
+}
+"""Short name → record type; the tag of each is ``xskill.<name>/1``."""
+
+R = TypeVar("R")
+
+_JSON_WORDS = {
+    "str": "a string",
+    "int": "an integer",
+    "float": "a number",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "an object",
+    "null": "null",
+}
+_UNKNOWN = re.compile(r"Object contains unknown field `(.*?)`(?: - at `(.*)`)?$", re.S)
+_EXPECTED = re.compile(r"Expected `(.*?)`, got `(.*?)`(?: - at `(.*)`)?$", re.S)
+_MISSING = re.compile(r"Object missing required field `(.*?)`(?: - at `(.*)`)?$", re.S)
+_AT = re.compile(r"^(.*?)(?: - at `(.*)`)?$", re.S)
+
+
+_decoders: dict[Any, msgspec.json.Decoder[Any]] = {}
+
+
+def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
+    decoder = _decoders.get(kind)
+    if decoder is None:
+        decoder = _decoders[kind] = msgspec.json.Decoder(kind)
+    return decoder
+
+
+_encoder = msgspec.json.Encoder()
+
+
+def encode(record: Record) -> bytes:
+    """One record as one line of JSON, without the newline. NaN and infinities become null."""
+    return _encoder.encode(record)
+
+
+def decode(line: bytes, kind: type[R]) -> R:
+    """Read one line as a record of type ``kind``.
+
+    Unknown fields move to ``extra`` of the object they stand in (an :class:`Episode`, which has
+    none, skips them).
+
+    Raises:
+        BadRecord: the line is no JSON, or a field breaks the contract; ``path`` says which.
+    """
+    try:
+        record: R = _decoder(kind).decode(line)
+    except msgspec.ValidationError as error:
+        if not _UNKNOWN.match(str(error)):
+            raise _bad(error, line) from None
+        record = _decode_with_unknown(line, kind)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise BadRecord(_syntax(error, line)) from None
+    if isinstance(record, (Trajectory, Episode)):
+        check_aligned(record)
+    return record
+
+
+def convert(value: Any, kind: type[R]) -> R:
+    """The same as :func:`decode` for a value that is already parsed."""
+    return decode(msgspec.json.encode(value), kind)
+
+
+def check_aligned(record: Trajectory | Episode) -> None:
+    """Raise :class:`BadRecord` unless ``actions``, ``args`` and ``steps`` have one entry an action."""
+    n = len(record.actions)
+    if record.args is not None and len(record.args) != n:
+        raise BadRecord(f"expected {n} entries, one an action, got {len(record.args)}", path="args")
+    if isinstance(record, Trajectory) and record.steps is not None and len(record.steps) != n:
+        raise BadRecord(f"expected {n} entries, one an action, got {len(record.steps)}", path="steps")
+
+
+def json_schema(name: str) -> dict[str, Any]:
+    """JSON Schema (2020-12) of the contract ``name`` (a key of :data:`CONTRACTS`)."""
+    schema = msgspec.json.schema(CONTRACTS[name])
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": f"xskill.{name}/1", **schema}
+
+
+def turns(steps: list[Step]) -> list[int]:
+    """Dense 0-based turn index of each step.
+
+    Consecutive steps with the same explicit ``turn`` are one turn; a step without one is a turn of its own.
+    """
+    dense: list[int] = []
+    previous: int | None = None
+    for position, step in enumerate(steps):
+        same = position > 0 and step.turn is not None and step.turn == previous
+        dense.append(dense[-1] if same else (dense[-1] + 1 if dense else 0))
+        previous = step.turn
+    return dense
+
+
+def _decode_with_unknown(line: bytes, kind: type[R]) -> R:
+    """Slow path: move one unknown field after the other into ``extra`` until the record fits."""
+    value = msgspec.json.decode(line)
+    while True:
+        try:
+            return msgspec.convert(value, kind, strict=True)
+        except msgspec.ValidationError as error:
+            match = _UNKNOWN.match(str(error))
+            if match is None:
+                raise _bad(error, line) from None
+            _hoist(value, match.group(2) or "$", match.group(1))
+
+
+_WITHOUT_EXTRA = {"parent", "source", "tiles", "slots", "elite", "siblings", "corpus"}
+
+
+def _hoist(value: Any, path: str, name: str) -> None:
+    """Move the unknown field ``path.name`` into the nearest enclosing ``extra``, under its dotted path from there."""
+    holder = _navigate(value, path)
+    unknown = holder.pop(name)
+    key = name
+    while path.rsplit(".", 1)[-1].split("[", 1)[0] in _WITHOUT_EXTRA:
+        path, _, last = path.rpartition(".")
+        key = f"{last}.{key}"
+        holder = _navigate(value, path or "$")
+    extra = holder.setdefault("extra", {})
+    if not isinstance(extra, dict):
+        raise BadRecord(f"expected an object, got {_shorten(extra)}", path=_plain(f"{path}.extra"))
+    extra.setdefault(key, unknown)
+
+
+def _navigate(value: Any, path: str) -> Any:
+    """The value at a path as msgspec writes it (``$.steps[3].action``); None when there is none."""
+    for name, index in re.findall(r"\.([^.\[\]]+)|\[(\d+|\.\.\.)\]", path):
+        try:
+            value = value[name] if name else value[int(index)]
+        except (KeyError, IndexError, TypeError, ValueError):
+            return None
+    return value
+
+
+def _words(types: str) -> str:
+    return " or ".join(_JSON_WORDS.get(word.strip(), word.strip()) for word in types.split("|"))
+
+
+def _bad(error: msgspec.ValidationError, line: bytes) -> BadRecord:
+    text = str(error)
+    if match := _EXPECTED.match(text):
+        path = match.group(3) or "$"
+        found = _navigate(_parse_quietly(line), path)
+        plain = found is not None and not isinstance(found, (dict, list))
+        shown = _shorten(found) if plain else _words(match.group(2))
+        return BadRecord(f"expected {_words(match.group(1))}, got {shown}", path=_plain(path))
+    if match := _MISSING.match(text):
+        return BadRecord(f"missing the required field {match.group(1)!r}", path=_plain(match.group(2) or "$"))
+    if match := _UNKNOWN.match(text):
+        return BadRecord(f"unknown field {match.group(1)!r}", path=_plain(match.group(2) or "$"))
+    match = _AT.match(text)
+    assert match is not None
+    return BadRecord(match.group(1)[:1].lower() + match.group(1)[1:], path=_plain(match.group(2) or "$"))
+
+
+def _plain(path: str) -> str:
+    return path.removeprefix("$").removeprefix(".")
+
+
+def _parse_quietly(line: bytes) -> Any:
+    try:
+        return msgspec.json.decode(line)
+    except msgspec.DecodeError:
+        return None
+
+
+def _shorten(value: Any, limit: int = 60) -> str:
+    text = msgspec.json.encode(value).decode()
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _syntax(error: Exception, line: bytes) -> str:
+    if isinstance(error, RecursionError):
+        return "not valid JSON: nested too deeply"
+    if re.search(rb"[:\[,]\s*-?(NaN|Infinity)", line):
+        return "not valid JSON: NaN and Infinity are no JSON numbers; write null"
+    text = str(error).removeprefix("JSON is malformed: ")
+    if "truncated" in text:
+        return "not valid JSON: the line ends in the middle of a value (truncated?)"
+    return f"not valid JSON: {text[:1].lower()}{text[1:]}"

@@ -1,0 +1,47 @@
+"""Lines of a byte stream, with their numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xskill.errors import BadRecord
+from xskill.streams.source import Input
+
+MAX_LINE = 256 << 20
+"""Longest line that is held, in bytes (256 MiB)."""
+
+BOM = b"\xef\xbb\xbf"
+
+
+def iter_lines(source: Input) -> Iterator[tuple[int, bytes]]:
+    r"""Yield ``(line number from 1, line without its end)``; blank lines are skipped, but counted.
+
+    Lines end at ``\n`` alone (a ``\r`` before it is dropped): U+2028 and its like stay inside strings.
+    A UTF-8 byte order mark in front of a line is dropped.
+
+    Raises:
+        BadRecord: a line longer than :data:`MAX_LINE`, or bytes that are no text at all.
+    """
+    readline = source.stream.readline
+    number = 0
+    while line := readline(MAX_LINE + 1):
+        number += 1
+        if len(line) > MAX_LINE:
+            raise BadRecord(f"a line longer than {MAX_LINE >> 20} MiB", file=source.name, line=number)
+        if number == 1:
+            _refuse_binary(source, line)
+        line = line.strip()
+        if line.startswith(BOM):
+            line = line[len(BOM) :].lstrip()
+        if line:
+            yield number, line
+
+
+def _refuse_binary(source: Input, line: bytes) -> None:
+    """A binary file would only give one strange JSON error after the other."""
+    if line.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise BadRecord("UTF-16 text; convert it to UTF-8 (iconv -f UTF-16 -t UTF-8)", file=source.name, byte=0)
+    head = line[:1024]
+    at = next((i for i, byte in enumerate(head) if byte < 9 or 13 < byte < 27), None)
+    if at is not None and not head.lstrip().startswith((b"{", b"[", BOM + b"{")):
+        raise BadRecord("a binary file; expected JSON lines or Parquet", file=source.name, byte=at)
