@@ -1,0 +1,1 @@
+"""Bytes to records and back: opening, sniffing, decompressing, JSON lines, Parquet, atomic writing, rejects."""

@@ -33,20 +33,33 @@ class RawRecord(NamedTuple):
         return self.tag in HEADER_TAGS
 
 
-def iter_raw(files: Sequence[str], note: Callable[[str], None]) -> Iterator[RawRecord]:
+def iter_raw(
+    files: Sequence[str], note: Callable[[str], None], on_bad: Callable[[BadRecord], None] | None = None
+) -> Iterator[RawRecord]:
     """Yield the records of all inputs as JSON lines; Parquet rows of ours become lines.
 
+    Args:
+        files: names; none or ``-`` is stdin.
+        note: gets a sentence about what is odd, but no error.
+        on_bad: gets each bad record (and the run goes on); without it the first one is raised.
+
     Raises:
-        BadRecord: a line that is no JSON object, as far as its first byte tells.
+        BadRecord: a line that is no JSON object, as far as its first byte tells; a damaged file.
         NoInput: no record in any input.
     """
     empty = True
     for source in open_inputs(files, note):
         if source.container == "zip":
             raise BadRecord("a ZIP archive; `xskill canon` reads those it knows", file=source.name, byte=0)
-        for record in _rows(source) if source.container == "parquet" else _lines(source):
+        try:
+            for record in _rows(source) if source.container == "parquet" else _lines(source, on_bad):
+                empty = False
+                yield record
+        except BadRecord as error:
+            if on_bad is None:
+                raise
             empty = False
-            yield record
+            on_bad(error.at(source.name))
     if empty:
         raise NoInput("no record in the input")
 
@@ -76,10 +89,14 @@ def _cut_header(header: bytes, n: int) -> bytes:
     return re.sub(rb'"n_nodes":(\d+)', lambda match: b'"n_nodes":%d' % min(int(match.group(1)), n), header, count=1)
 
 
-def _lines(source: Input) -> Iterator[RawRecord]:
+def _lines(source: Input, on_bad: Callable[[BadRecord], None] | None) -> Iterator[RawRecord]:
     for number, line in iter_lines(source):
         if not line.startswith(b"{"):
-            raise BadRecord("expected a JSON object", file=source.name, line=number, raw=line)
+            error = BadRecord("expected a JSON object", file=source.name, line=number, raw=line)
+            if on_bad is None:
+                raise error
+            on_bad(error)
+            continue
         match = _TAG.match(line) or _TAG_ANYWHERE.search(line)
         yield RawRecord(source.name, number, match.group(1).decode() if match else None, line)
 

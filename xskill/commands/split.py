@@ -1,0 +1,57 @@
+"""``xskill split``: parts of a corpus that stay what they are when it grows."""
+
+from __future__ import annotations
+
+from typing import Annotated, Optional
+
+import typer
+
+from xskill.commands.options import Files, Output, Quiet, Rejects, Seed, To
+
+
+def command(
+    files: Files = None,
+    by: Annotated[
+        str, typer.Option(metavar="FIELD", help="Records with the same value stay together: a field, or extra.NAME.")
+    ] = "question_id",
+    parts: Annotated[
+        str, typer.Option(metavar="NAME=SHARE,...", help="Parts and their shares, which sum to 1.")
+    ] = "train=0.7,evolve=0.1,validation=0.1,test=0.1",
+    keep: Annotated[bool, typer.Option("--keep", help="Leave records alone that already carry a split.")] = False,
+    directory: Annotated[
+        Optional[str], typer.Option("--into", metavar="DIR", help="Write one file a part, DIR/PART.jsonl, instead.")
+    ] = None,
+    seed: Seed = 0,
+    output: Output = None,
+    to: To = None,
+    rejects: Rejects = None,
+    quiet: Quiet = False,
+) -> None:
+    """Example: xskill split --by question_id episodes.jsonl > split.jsonl
+
+    Set `split` on every trajectory by a seeded hash of a field: adding episodes moves none. An episode without that
+    field goes by its parent's id if it is a branch, else by its own.
+    """
+    from contextlib import ExitStack
+
+    from xskill.records import Trajectory
+    from xskill.verbs.partition import Partition, parse_parts
+    from xskill.streams.read import read_records
+    from xskill.streams.run import Run
+    from xskill.streams.write import container_of, open_output
+
+    partition = Partition(by, parse_parts(parts), seed, keep=keep)
+    with Run("split", quiet=quiet, rejects=rejects) as run, ExitStack() as stack:
+        if directory is None:
+            out = stack.enter_context(open_output(output, to=to, kind=Trajectory))
+            outs = dict.fromkeys(partition.names, out)
+        else:
+            ending = container_of(None, to)
+            paths = {name: f"{directory}/{name}.{ending}" for name in partition.names}
+            outs = {n: stack.enter_context(open_output(p, kind=Trajectory)) for n, p in paths.items()}
+        for record in read_records(files or [], Trajectory, run):
+            placed = partition.place(record)
+            outs[placed.split or ""].write(placed)
+        if partition.replaced:
+            run.note(f"{partition.replaced:,} records had a split of their own, replaced (--keep leaves them)")
+        run.set_summary(", ".join(f"{name} {partition.counts[name]:,}" for name in partition.names))

@@ -1,0 +1,35 @@
+"""``xskill stats``: what is in a stream of trajectories."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from xskill.commands.options import AsJson, Files, Quiet, Rejects
+
+
+def command(
+    files: Files = None,
+    top: Annotated[int, typer.Option(metavar="N", min=0, help="Most frequent tokens and task types to show.")] = 15,
+    as_json: AsJson = False,
+    rejects: Rejects = None,
+    quiet: Quiet = False,
+) -> None:
+    """Example: xskill stats episodes.jsonl
+
+    Count episodes, steps, outcomes, task types, lengths and the vocabulary of a stream of trajectories.
+    """
+    import json
+
+    from xskill.records import Episode
+    from xskill.streams.read import read_records
+    from xskill.streams.run import Run
+    from xskill.verbs.stats import Statistics, render
+    from xskill.streams.text import write_text
+
+    with Run("stats", quiet=quiet, rejects=rejects) as run:
+        statistics = Statistics()
+        for episode in read_records(files or [], Episode, run):
+            statistics.add(episode)
+        write_text(None, json.dumps(statistics.as_dict(), ensure_ascii=False) if as_json else render(statistics, top))

@@ -1,0 +1,1 @@
+"""What works on any stream of ours: check, select, partition, count."""

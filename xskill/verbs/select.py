@@ -1,0 +1,118 @@
+"""Selection of records by an SQL expression over their columns, evaluated by polars in batches."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+import polars as pl
+
+from xskill.errors import UsageError
+from xskill.records import CONTRACTS, Node, Record, TreeHeader
+from xskill.streams.columns import columns_of
+from xskill.streams.kind import read_any
+from xskill.streams.run import Run
+
+_BATCH = 2048
+_STEPS = {"n_steps": ("actions", pl.Int64), "n_children": ("children", pl.Int64)}
+
+
+class Selection(NamedTuple):
+    """The chosen records, lazily, with the type and the header of the stream."""
+
+    kind: type[Record]
+    header: Record | None
+    records: Iterator[Record]
+
+
+def select(files: Sequence[str], expression: str, run: Run, *, invert: bool = False) -> Selection:
+    """Keep the records for which ``expression`` is true (null is not true; ``invert`` keeps the others).
+
+    ``n_steps`` is the number of actions. The chosen nodes of a tree bring their descendants along, and
+    the header then counts what is left.
+
+    Raises:
+        UsageError: no valid SQL, an unknown column, or an expression that is neither true nor false.
+    """
+    stream = read_any(files, run)
+    test = _Test(expression, stream.kind, invert)
+    if stream.kind is Node:
+        return _select_nodes(stream.header, stream.records, test, run)
+    return Selection(stream.kind, stream.header, _matching(stream.records, test, run))
+
+
+class _Test:
+    """A compiled expression: a batch of records to a list of truth values."""
+
+    def __init__(self, text: str, kind: type[Record], invert: bool) -> None:
+        try:
+            self._expr = pl.sql_expr(text)
+            names = self._expr.meta.root_names()
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+            raise UsageError(f"filter: not an SQL expression: {text!r} ({_first_line(error)})") from None
+        self._text = text
+        self._invert = invert
+        known = {column.name: column for column in columns_of(kind)}
+        derived = {name: spec for name, spec in _STEPS.items() if spec[0] in known}
+        for name in names:
+            if name not in known and name not in derived:
+                raise UsageError(f"filter: no column {name!r}; there are {', '.join([*known, *derived])}")
+        self._columns = [known[name] for name in dict.fromkeys(names) if name in known]
+        self._derived = {name: derived[name] for name in dict.fromkeys(names) if name in derived}
+
+    def __call__(self, records: Sequence[Record]) -> list[bool]:
+        data: dict[str, Any] = {
+            column.name: pl.Series(
+                column.name, [column.pack(getattr(record, column.field)) for record in records], dtype=column.dtype
+            )
+            for column in self._columns
+        }
+        for name, (field, dtype) in self._derived.items():
+            data[name] = pl.Series(name, [len(getattr(record, field)) for record in records], dtype=dtype)
+        frame = pl.DataFrame(data) if data else pl.DataFrame({"": [0] * len(records)})
+        try:
+            kept = frame.select(self._expr.alias("keep")).to_series()
+        except pl.exceptions.PolarsError as error:
+            raise UsageError(f"filter: {self._text!r}: {_first_line(error)}") from None
+        if kept.dtype == pl.Null:
+            kept = kept.cast(pl.Boolean)
+        if kept.dtype != pl.Boolean:
+            raise UsageError(f"filter: {self._text!r} gives {kept.dtype}, not true or false")
+        truth: list[bool] = (
+            (kept.extend_constant(kept[0], len(records) - 1) if len(kept) == 1 else kept).fill_null(False).to_list()
+        )
+        return [value != self._invert for value in truth]
+
+
+def _matching(records: Iterable[Record], test: _Test, run: Run) -> Iterator[Record]:
+    for batch in _batched(records, _BATCH):
+        for record, keep in zip(batch, test(batch), strict=True):
+            if keep:
+                yield record
+            else:
+                run.drop("not matching")
+
+
+def _select_nodes(header: Record | None, records: Iterable[Record], test: _Test, run: Run) -> Selection:
+    nodes = [record for record in records if isinstance(record, Node)]
+    chosen = {node.id for node, keep in zip(nodes, test(nodes), strict=True) if keep}
+    for node in reversed(nodes):  # children stand before their parents
+        if node.id in chosen:
+            chosen.update(node.children)
+    left = [node for node in nodes if node.id in chosen]
+    run.drop("not matching", len(nodes) - len(left))
+    if isinstance(header, TreeHeader):
+        header = msgspec.structs.replace(header, n_nodes=len(left))
+    return Selection(CONTRACTS["node"], header, iter(left))
+
+
+def _batched(records: Iterable[Record], n: int) -> Iterator[tuple[Record, ...]]:
+    iterator = iter(records)
+    while batch := tuple(itertools.islice(iterator, n)):
+        yield batch
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).split("\n", 1)[0]
