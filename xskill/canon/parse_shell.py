@@ -1,0 +1,320 @@
+"""Read a shell line as ONE action: the principal command of a compound line, its subcommand and operands.
+
+One step keeps one token, so a compound line is represented by its principal command: commands are
+ranked ``setup < look < act`` (word lists of the profile; ``cd``, ``export`` · ``cat``, ``ls`` · all
+others); the principal is the last one of the highest rank, and of a pipeline the first of the highest,
+text filters after a ``|`` counting as setup. So ``cd repo && pip install -e . && pytest -q | tail`` is
+``pytest``, and ``sed -i s/a/b/ f.py && cat f.py`` is ``sed``.
+
+Inline code never reaches the vocabulary: a here-document, ``python -c`` and a code block are the kind
+``inline``, and output redirected into a file by ``cat``, ``echo``, ``printf`` or ``tee`` is ``write``.
+Nothing is run or expanded: a scanner reads the text, which is a stranger's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+_TOKEN = re.compile(
+    r"""(?P<space>(?:[ \t\r]|\\\n)+)
+    |(?P<heredoc><<-?[ \t]*(?P<quote>['"]?)(?P<end>[\w.-]+)(?P=quote))
+    |(?P<herestring><<<)
+    |(?P<redirect>(?:\d{0,2}|&)>>?(?:&[\d-])?\|?|\d{0,2}<(?:&[\d-])?)
+    |(?P<separator>&&|\|\||\|&?|;;?|&|\n|[()])
+    |(?P<single>\$?'[^']*'?)
+    |(?P<double>\$?"[^"\\]*(?:\\.[^"\\]*)*"?)
+    |(?P<substitution>\$\(|`)
+    |(?P<plain>(?:[^\s'"\\|;&<>()`$]|\\.)+|\$|.)""",
+    re.X | re.S,
+)
+_PARENTHESIS = re.compile(r"[()]")
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
+_PROGRAM = re.compile(r"[A-Za-z_\[][\w.+\[-]{0,39}$")
+_LOCAL = re.compile(r"(\.{1,2}|~|\$\w+|/(?!(?:usr/|bin/|sbin/|opt/\w+/bin/)).*)/")
+_VERSION = re.compile(r"[\d.]+$")
+_NUMBER = re.compile(r"[-+]?[\d.,:]+$")
+_PYTHON = re.compile(
+    r"(?:\s*\#[^\n]*\n|\s*\n)*"
+    r"(?:from\s+[\w.]+\s+import\b|import\s+\w|(?:async\s+)?def\s+\w+\(|class\s+\w+[:(]|print\(|@\w+|with\s+\w+\(|%\w+|"
+    r"(?:for|while|if)\b[^\n;]*:\s*\n|[A-Za-z_][\w.\[\]'\"]*(?:,\s*\w+)*\s*=\s\S|\w+\s=\S)"
+)
+_KEYWORDS = frozenset(["if", "then", "elif", "else", "while", "until", "do", "!", "{", "time"])
+_CLOSERS = frozenset(["fi", "done", "esac", "}", "for", "case", "select", "function", "in"])
+
+MAX_SCAN = 20_000
+"""Characters of a line that are read; here-documents before that end are skipped, not read."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShellWords:
+    """Word lists of a profile's ``[shell]`` table."""
+
+    setup: frozenset[str] = frozenset()
+    look: frozenset[str] = frozenset()
+    filters: frozenset[str] = frozenset()
+    wrappers: frozenset[str] = frozenset()
+    shells: frozenset[str] = frozenset()
+    interpreters: frozenset[str] = frozenset()
+    writers: frozenset[str] = frozenset()
+    subcommands: frozenset[str] = frozenset()
+    """Programs whose first operand is a subcommand."""
+    pattern_first: frozenset[str] = frozenset()
+    """Programs whose first operand is a pattern, the next one the object."""
+    versioned: frozenset[str] = frozenset()
+    """Programs known under numbered names (``python3.11``)."""
+    terminators: frozenset[str] = frozenset()
+    """Lines that close text given after the first line (``end_of_edit``)."""
+
+    @classmethod
+    def from_table(cls, table: Mapping[str, Any]) -> ShellWords:
+        """From the TOML table.
+
+        Raises:
+            ValueError: an unknown list.
+        """
+        unknown = sorted(set(table) - set(cls.__dataclass_fields__))
+        if unknown:
+            raise ValueError(f"unknown list shell.{unknown[0]}; there are {', '.join(cls.__dataclass_fields__)}")
+        return cls(**{name: frozenset(words) for name, words in table.items()})
+
+
+@dataclass(slots=True)
+class Simple:
+    """One simple command of a line."""
+
+    words: list[str] = field(default_factory=list)
+    pipeline: int = 0
+    piped: bool = False
+    """Reads what the command before it wrote."""
+    heredoc: bool = False
+    target: str | None = None
+    """File that its output goes to."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShellAction:
+    """What a line does: ``program [subcommand]`` on ``operands``; ``main`` decides the role."""
+
+    program: str
+    subcommand: str = ""
+    main: str | None = None
+    operands: tuple[str, ...] = ()
+    inline: bool = False
+
+
+def read_command(text: str, words: ShellWords) -> ShellAction:
+    """The principal command of a line, a script or a code block.
+
+    >>> words = ShellWords(setup=frozenset(["cd"]), subcommands=frozenset(["git"]))
+    >>> read_command("cd /app && git commit -m 'fix it'", words)
+    ShellAction(program='git', subcommand='commit', main='fix it', operands=('fix it',), inline=False)
+    """
+    if text.startswith('["'):
+        text = _join_list(text)
+    if any(end in text for end in words.terminators):
+        text = text.split("\n", 1)[0]
+    if _PYTHON.match(text):
+        return ShellAction("python", inline=True)
+    best: tuple[int, int] = (-1, -1)
+    principal: ShellAction | None = None
+    for simple in split_line(text):
+        action = _describe(simple, words)
+        if action is None:
+            continue
+        rank = (_rank(action, simple, words), simple.pipeline)
+        if rank[0] > best[0] or (rank[0] == best[0] and rank[1] > best[1]):
+            best, principal = rank, action
+    if principal is None:
+        return ShellAction("shell", inline=bool(text.strip()))
+    if principal.program in words.shells and principal.main and principal.inline:
+        return read_command(principal.main, words)
+    return principal
+
+
+def split_line(text: str) -> list[Simple]:
+    """The simple commands of a line, in order, without bodies of here-documents and comments."""
+    text = text[:MAX_SCAN]
+    commands: list[Simple] = []
+    current = Simple()
+    word: str | None = None
+    ends: list[str] = []
+    redirect = ""
+    pipeline = 0
+    position = 0
+
+    def close_word() -> None:
+        nonlocal word, redirect
+        if word is None:
+            return
+        if redirect:
+            if ">" in redirect and not redirect.startswith("2") and not word.startswith("/dev/"):
+                current.target = word
+            redirect = ""
+        else:
+            current.words.append(word)
+        word = None
+
+    while match := _TOKEN.match(text, position):
+        position = match.end()
+        kind = match.lastgroup
+        value = match.group()
+        if match["heredoc"]:
+            close_word()
+            current.heredoc = True
+            ends.append(match["end"])
+        elif kind == "space":
+            close_word()
+        elif kind == "herestring":
+            close_word()
+            current.heredoc, redirect = True, "<"
+        elif kind == "redirect":
+            close_word()
+            redirect = "" if "&" in value[1:] else value
+        elif kind == "separator":
+            close_word()
+            redirect = ""
+            if value == "\n":
+                position = _after_bodies(text, position, ends)
+                ends = []
+            if current.words or current.target:
+                commands.append(current)
+            pipe = value in ("|", "|&")
+            pipeline += not pipe
+            current = Simple(pipeline=pipeline, piped=pipe)
+        elif kind == "single":
+            word = (word or "") + value.removeprefix("$")[1:].removesuffix("'")
+        elif kind == "double":
+            body = value.removeprefix("$")[1:].removesuffix('"')
+            word = (word or "") + (re.sub(r'\\(["\\$`])', r"\1", body) if "\\" in body else body)
+        elif kind == "substitution":
+            position = _after_substitution(text, position, value)
+            word = (word or "") + text[match.start() : position]
+        elif value.startswith("#") and word is None:
+            line_end = text.find("\n", position)
+            position = len(text) if line_end < 0 else line_end
+        else:
+            word = (word or "") + (re.sub(r"\\(.)", r"\1", value) if "\\" in value else value)
+    close_word()
+    if current.words or current.target:
+        commands.append(current)
+    return commands
+
+
+def _after_bodies(text: str, position: int, ends: Sequence[str]) -> int:
+    """Position after the here-documents that begin at ``position``; the text's end when one never closes."""
+    for end in ends:
+        match = re.compile(rf"^\s*{re.escape(end)}[ \t]*$", re.M).search(text, position)
+        if match is None:
+            return len(text)
+        position = min(match.end() + 1, len(text))
+    return position
+
+
+def _after_substitution(text: str, position: int, opening: str) -> int:
+    if opening == "`":
+        close = text.find("`", position)
+        return len(text) if close < 0 else close + 1
+    depth = 1
+    for match in _PARENTHESIS.finditer(text, position):
+        depth += 1 if match.group() == "(" else -1
+        if depth == 0:
+            return match.end()
+    return len(text)
+
+
+def _join_list(text: str) -> str:
+    """A command that was logged as an argument list, as one line."""
+    try:
+        parts = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return text
+    if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
+        return text
+    if len(parts) >= 3 and parts[-2] in ("-c", "-lc", "-ic"):
+        return str(parts[-1])
+    return " ".join(
+        "'" + part.replace("'", "'\"'\"'") + "'" if re.search(r"[\s'\"|;&<>$]", part) else part for part in parts
+    )
+
+
+def _rank(action: ShellAction, simple: Simple, words: ShellWords) -> int:
+    names = (action.program, f"{action.program} {action.subcommand}")
+    if any(name in words.setup for name in names) or (simple.piped and action.program in words.filters):
+        return 0
+    return 1 if any(name in words.look for name in names) else 2
+
+
+def _describe(simple: Simple, words: ShellWords) -> ShellAction | None:
+    """One simple command as an action; None for a keyword that does nothing itself."""
+    rest = list(simple.words)
+    while rest and (rest[0] in _KEYWORDS or _ASSIGNMENT.match(rest[0])):
+        rest.pop(0)
+    rest = _unwrapped(rest, words)
+    if not rest:
+        return ShellAction("write", main=simple.target, operands=(simple.target,)) if simple.target else None
+    program = rest.pop(0)
+    if program in _CLOSERS:
+        return None
+    if _LOCAL.match(program):
+        return ShellAction("run", main=program, operands=(program, *_operands(rest)))
+    program = program.rsplit("/", 1)[-1].lower()
+    stem = _VERSION.sub("", program)
+    if stem in words.versioned:
+        program = stem
+    if not _PROGRAM.match(program):
+        return ShellAction("shell", inline=True)
+    if program in words.writers and (simple.target or (program == "tee" and _operands(rest))):
+        target = simple.target or _operands(rest)[0]
+        return ShellAction("write", main=target, operands=(target,))
+    if program in words.shells or program in words.interpreters:
+        return _interpreter(program, rest, simple, words)
+    operands = _operands(rest)
+    subcommand = ""
+    if program in words.subcommands and operands and re.match(r"[A-Za-z][\w-]{0,24}$", operands[0]):
+        subcommand, operands = operands[0].lower(), operands[1:]
+    named = [operand for operand in operands if not _NUMBER.match(operand)]
+    skip = program in words.pattern_first and not any(word in ("-e", "-f", "--regexp", "--file") for word in rest)
+    if skip:
+        named = named[1:]
+    return ShellAction(program, subcommand, named[0] if named else None, operands)
+
+
+def _unwrapped(words_of_line: list[str], words: ShellWords) -> list[str]:
+    """Without ``sudo``, ``timeout 10`` and their like before the program."""
+    rest = words_of_line
+    while rest and rest[0].rsplit("/", 1)[-1] in words.wrappers:
+        position = 1
+        while position < len(rest) and (
+            rest[position].startswith("-")
+            or _ASSIGNMENT.match(rest[position])
+            or re.match(r"[\d.]+[smhd]?$", rest[position])
+        ):
+            position += 1
+        if position == len(rest):
+            return rest
+        rest = rest[position:]
+    return rest
+
+
+def _operands(rest: Sequence[str]) -> tuple[str, ...]:
+    return tuple(word for word in rest if word and not word.startswith("-") and word != "\\")
+
+
+def _interpreter(program: str, rest: list[str], simple: Simple, words: ShellWords) -> ShellAction:
+    """``python -m pytest x`` is ``pytest``; ``python x.py`` keeps the file; code given inline is ``inline``."""
+    for position, word in enumerate(rest):
+        if not word.startswith("-"):
+            script = tuple(word for word in rest[position:] if word)
+            return ShellAction(program, main=word, operands=script)
+        following = rest[position + 1 : position + 2]
+        if word in ("-m", "--module") and following and program in words.interpreters:
+            module = Simple([following[0].split(".")[0], *rest[position + 2 :]])
+            return _describe(module, words) or ShellAction(program)
+        if following and re.match(r"-[a-z]*c$|-e$|--eval$", word):
+            return ShellAction(program, main=following[0] if program in words.shells else None, inline=True)
+    return ShellAction(program, inline=simple.heredoc or simple.piped)

@@ -1,0 +1,260 @@
+"""Profiles: the canonicalization rules of one kind of log, as a TOML file that a user can read and write.
+
+A file holds ``name``, ``summary`` and
+
+* ``[detect]``: ``environments`` (parts of an environment's name), ``signature`` (patterns, one of which
+  fits the typical raw action), ``text_is`` (read a plain action as a ``text`` or as a shell ``command``);
+* ``[clean]``: ``value`` (patterns removed from every slot value), ``head`` (removed before it is classed);
+* ``[slots]``: named patterns for ``{slot:name}``;
+* ``[classes.NAME]``: class tables (:mod:`xskill.canon.classes`): ``by``, ``otherwise``, ``missing``, ``roles``;
+* ``[shell]``: word lists for reading command lines (:mod:`xskill.canon.parse_shell`);
+* ``[[rule]]``: first match wins. What it reads is ``match`` (one template or several), ``call`` (names,
+  with ``params`` for positional values; no name = any call) or ``on = "command"``; then ``where``
+  (slot → pattern), ``verb``, ``role``, ``args``, ``reread`` (:mod:`xskill.canon.rules`);
+* ``include``: profiles whose rules, classes and lists come after its own;
+* ``[[example]]``: ``raw``, ``token`` and what else the action came with; the project's tests run them.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from xskill.canon.classes import By, ClassTable, make_lookup
+from xskill.canon.parse_shell import ShellWords
+from xskill.canon.rules import BUILT_IN_FILTERS, On, Output, Rule, compile_output, compile_template, first_word
+from xskill.errors import UsageError
+
+PROFILE_NAMES: tuple[str, ...] = (
+    "alfworld",
+    "scienceworld",
+    "tools",
+    "shell",
+    "generic",
+)
+"""Shipped profiles."""
+
+_TOP = {"name", "summary", "detect", "clean", "slots", "classes", "shell", "rule", "include", "example"}
+_RULE = {"match", "call", "on", "params", "where", "verb", "role", "args", "reread"}
+_OPEN = {"generic", "tools", "shell"}
+"""Profiles that take anything, so that matching says nothing for them."""
+_NAME_SLOTS = {"first", "rest", "name"}
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A compiled profile."""
+
+    name: str
+    summary: str
+    rules: tuple[Rule, ...]
+    classes: Mapping[str, ClassTable]
+    clean: tuple[re.Pattern[str], ...]
+    shell: ShellWords
+    environments: tuple[str, ...] = ()
+    signature: tuple[re.Pattern[str], ...] = ()
+    text_is: Literal["text", "command"] = "text"
+    uses_goal: bool = False
+    uses_role: bool = False
+    examples: tuple[Mapping[str, Any], ...] = ()
+
+    def by_word(self, on: On) -> tuple[dict[str, tuple[Rule, ...]], tuple[Rule, ...]]:
+        """Rules of one kind by first word, and the rules for any word; those stand in every list, in the file's order."""
+        kind = [rule for rule in self.rules if rule.on == on]
+        words = sorted({word for rule in kind for word in rule.words})
+        table = {word: tuple(rule for rule in kind if not rule.words or word in rule.words) for word in words}
+        return table, tuple(rule for rule in kind if not rule.words)
+
+
+def load_profile(name_or_path: str) -> Profile:
+    """A shipped profile by its name, or the profile in a TOML file.
+
+    Raises:
+        UsageError: no such name or file, no valid TOML, or a rule that does not compile; the text says which.
+    """
+    if name_or_path in PROFILE_NAMES:
+        return _shipped(name_or_path)
+    path = Path(name_or_path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise UsageError(f"no profile {name_or_path!r}: neither a file nor one of {', '.join(PROFILE_NAMES)}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"cannot read the profile {name_or_path!r}: {error}") from None
+    return parse_profile(text, name_or_path)
+
+
+def parse_profile(text: str, source: str) -> Profile:
+    """Compile the TOML text of a profile; ``source`` is named in errors.
+
+    Raises:
+        UsageError: as :func:`load_profile`.
+    """
+    try:
+        return _compile(_with_included(tomllib.loads(text), source))
+    except (tomllib.TOMLDecodeError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise UsageError(f"{source}: not a valid profile: {error}") from None
+
+
+def detect_profile(env: str | None, actions: Sequence[tuple[str, str]]) -> str:
+    """Name of the shipped profile for a source.
+
+    By the environment's name first; else by the actions, ``(kind, raw)`` samples: the profile whose signature
+    fits most of them, if it fits at least 60%; else ``tools`` when calls dominate, ``shell`` when commands
+    do, else ``generic``. ``respond`` steps do not count.
+    """
+    if env:
+        name = re.sub(r"[^a-z0-9]", "", env.lower())
+        for candidate in PROFILE_NAMES:
+            if any(part in name for part in _shipped(candidate).environments):
+                return candidate
+    sample = [(kind, raw) for kind, raw in actions if kind != "respond" and raw.strip()]
+    if not sample:
+        return "generic"
+    best, best_share = "", 0.0
+    for candidate in PROFILE_NAMES:
+        signature = _shipped(candidate).signature
+        if not signature:
+            continue
+        share = sum(any(pattern.search(raw) for pattern in signature) for _, raw in sample) / len(sample)
+        if share > best_share:
+            best, best_share = candidate, share
+    if best_share >= 0.6:
+        return best
+    kinds = Counter(kind for kind, _ in sample)
+    kind, count = max(kinds.items(), key=lambda item: (item[1], item[0]))
+    if count * 2 >= len(sample):
+        return {"call": "tools", "command": "shell"}.get(kind, "generic")
+    return "generic"
+
+
+@cache
+def _shipped(name: str) -> Profile:
+    return _compile(_with_included(_shipped_toml(name), name))
+
+
+@cache
+def _shipped_toml(name: str) -> dict[str, Any]:
+    text = resources.files("xskill.canon").joinpath("profiles", f"{name}.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+def _with_included(data: dict[str, Any], source: str) -> dict[str, Any]:
+    """The profile's tables with those of the included shipped profiles after them."""
+    unknown = sorted(set(data) - _TOP)
+    if unknown:
+        raise ValueError(f"unknown key {unknown[0]!r}; a profile has {', '.join(sorted(_TOP))}")
+    merged = dict(data)
+    merged["rule"] = list(data.get("rule", []))
+    merged["classes"] = dict(data.get("classes", {}))
+    merged["shell"] = dict(data.get("shell", {}))
+    for name in data.get("include", []):
+        if name not in PROFILE_NAMES or name == source:
+            raise ValueError(f"cannot include {name!r}: one of {', '.join(PROFILE_NAMES)}")
+        other = _with_included(_shipped_toml(name), name)
+        merged["rule"] += other["rule"]
+        merged["classes"] = {**other["classes"], **merged["classes"]}
+        merged["shell"] = {**other["shell"], **merged["shell"]}
+    return merged
+
+
+def _compile(data: dict[str, Any]) -> Profile:
+    head = tuple(re.compile(pattern, re.I | re.S) for pattern in data.get("clean", {}).get("head", []))
+    classes = {name: _table(name, table, head) for name, table in data["classes"].items()}
+    filters = [*classes, *BUILT_IN_FILTERS]
+    rules: list[Rule] = []
+    for number, rule in enumerate(data["rule"], 1):
+        try:
+            rules += _rules(rule, data.get("slots", {}), filters)
+        except (ValueError, TypeError, KeyError) as error:
+            raise ValueError(f"rule {number}: {error}") from None
+    outputs = [output for rule in rules for output in (rule.verb, rule.role) if output is not None]
+    detect = data.get("detect", {})
+    return Profile(
+        name=str(data.get("name", "profile")),
+        summary=str(data.get("summary", "")),
+        rules=tuple(rules),
+        classes=classes,
+        clean=tuple(re.compile(pattern, re.I | re.S) for pattern in data.get("clean", {}).get("value", [])),
+        shell=ShellWords.from_table(data["shell"]),
+        environments=tuple(detect.get("environments", ())),
+        signature=tuple(re.compile(pattern, re.I | re.S) for pattern in detect.get("signature", ())),
+        text_is="command" if detect.get("text_is") == "command" else "text",
+        uses_goal=any("goal" in output.filters for output in outputs),
+        uses_role=any("role" in output.slots for output in outputs),
+        examples=tuple(data.get("example", ())),
+    )
+
+
+def _table(name: str, table: Mapping[str, Any], head: tuple[re.Pattern[str], ...]) -> ClassTable:
+    by = table.get("by", "substring")
+    if by not in get_args(By):
+        raise ValueError(f"classes.{name}: by = {by!r} is none of {', '.join(get_args(By))}")
+    lookup = make_lookup(by, table.get("roles", {}))
+    return ClassTable(name, lookup, head, table.get("otherwise"), table.get("missing"))
+
+
+def _rules(rule: Mapping[str, Any], patterns: Mapping[str, str], filters: Sequence[str]) -> list[Rule]:
+    """Compile one ``[[rule]]``: as many rules as it has templates."""
+    unknown = sorted(set(rule) - _RULE)
+    if unknown:
+        raise ValueError(f"unknown key {unknown[0]!r}; a rule has {', '.join(sorted(_RULE))}")
+    reread = rule.get("reread")
+    if "verb" not in rule and reread is None:
+        raise ValueError("it has no verb")
+    verb = compile_output(rule.get("verb", "run"), filters)
+    role = compile_output(rule["role"], filters) if rule.get("role") else None
+    where = tuple((slot, re.compile(pattern, re.I | re.S)) for slot, pattern in rule.get("where", {}).items())
+    args = tuple(rule["args"]) if "args" in rule else None
+    if "match" in rule:
+        templates = [rule["match"]] if isinstance(rule["match"], str) else rule["match"]
+        return [_text_rule(template, patterns, verb, role, args, where, reread) for template in templates]
+    names = rule.get("call", [])
+    names = [names] if isinstance(names, str) else names
+    on: On = rule.get("on", "call")
+    if on not in get_args(On):
+        raise ValueError(f"on = {on!r} is none of {', '.join(get_args(On))}")
+    slots = verb.slots | (role.slots if role else set())
+    return [
+        Rule(
+            on,
+            verb,
+            role,
+            words=frozenset(name.lower() for name in names),
+            params=tuple(rule.get("params", ())),
+            args=args,
+            where=where,
+            reread=reread,
+            by_name=slots <= _NAME_SLOTS and not where and reread is None,
+        )
+    ]
+
+
+def _text_rule(
+    template: str,
+    patterns: Mapping[str, str],
+    verb: Output,
+    role: Output | None,
+    args: tuple[str, ...] | None,
+    where: tuple[tuple[str, re.Pattern[str]], ...],
+    reread: str | None,
+) -> Rule:
+    pattern = compile_template(template, patterns)
+    word = first_word(template.split("{")[0]) if not template.startswith("{") else ""
+    whole = bool(word) and (len(template) == len(word) or template[len(word)] in " ([")
+    groups = tuple(pattern.groupindex)
+    missing = sorted(set(args or ()) - set(groups))
+    if missing:
+        raise ValueError(f"args names {missing[0]!r}, which {template!r} does not hold")
+    if args is None:
+        args = tuple(group for group in groups if role is None or group not in role.plain)
+    return Rule(
+        "text", verb, role, pattern, frozenset([word]) if whole else frozenset(), args=args, where=where, reread=reread
+    )
