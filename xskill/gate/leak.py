@@ -1,0 +1,36 @@
+"""A bank must not be judged on the tasks that it was made from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from xskill.errors import BadData
+from xskill.records import Skill
+
+
+class SplitLeak(BadData):
+    """Validation tasks that the candidate's skills were made from."""
+
+
+def check_leak(skills: Iterable[Skill], tasks: Iterable[str]) -> list[str]:
+    """Raise :class:`SplitLeak` if a skill's ``evidence.sources`` names one of the tasks.
+
+    Returns:
+        Ids of the skills without any source, for which nothing could be checked.
+    """
+    wanted = set(tasks)
+    unchecked: list[str] = []
+    leaks: dict[str, list[str]] = {}
+    for skill in skills:
+        sources = skill.evidence.get("sources") or []
+        if not sources:
+            unchecked.append(skill.id)
+        for task in sorted(wanted.intersection(str(source) for source in sources)):
+            leaks.setdefault(task, []).append(skill.id)
+    if leaks:
+        shown = "; ".join(f"task {task!r} made {', '.join(ids[:3])}" for task, ids in sorted(leaks.items())[:5])
+        raise SplitLeak(
+            f"leak: {len(leaks)} of the {len(wanted)} tasks are among the questions that the candidate's skills were "
+            f"made from ({shown}); validate on questions of another split"
+        )
+    return unchecked
