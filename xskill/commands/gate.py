@@ -1,0 +1,168 @@
+"""``xskill gate``: may the candidate bank replace the current one?"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Annotated, Optional
+
+import typer
+
+from xskill.commands.options import AsJson, Output, Quiet, Seed
+from xskill.errors import EXIT_INCONCLUSIVE, EXIT_REJECT, CannotWrite, UsageError
+
+if TYPE_CHECKING:
+    from xskill.bank.model import Bank
+    from xskill.records import Verdict
+    from xskill.streams.run import Run
+
+POLICIES = ("nonworse", "strict", "pareto", "margin")
+
+
+def command(
+    current: Annotated[str, typer.Argument(metavar="CURRENT", help="Results of the current bank; - is stdin.")],
+    candidate: Annotated[str, typer.Argument(metavar="CANDIDATE", help="Results of the candidate bank.")],
+    policy: Annotated[str, typer.Option(metavar="NAME", help=" · ".join(POLICIES))] = "nonworse",
+    metric: Annotated[
+        Optional[list[str]], typer.Option(metavar="NAME:max|min", help="A metric to decide on; repeatable.")
+    ] = None,
+    guard: Annotated[
+        Optional[list[str]], typer.Option(metavar="NAME:max|min", help="A metric that must not get worse; repeatable.")
+    ] = None,
+    max_regressions: Annotated[
+        Optional[int], typer.Option(metavar="K", min=0, help="Reject when more than K tasks got worse.")
+    ] = None,
+    regression_tolerance: Annotated[
+        float, typer.Option(metavar="T", min=0, help="A task counts as worse when it lost more than T.")
+    ] = 0.0,
+    alpha: Annotated[float, typer.Option(metavar="A", help="1 - level of the intervals.")] = 0.05,
+    margin: Annotated[
+        Optional[list[str]],
+        typer.Option(metavar="[NAME=]M", help="Policy margin: the loss that still counts as not worse; repeatable."),
+    ] = None,
+    current_bank: Annotated[Optional[str], typer.Option(metavar="FILE", help="Bank behind CURRENT.")] = None,
+    candidate_bank: Annotated[
+        Optional[str],
+        typer.Option(metavar="FILE", help="Bank behind CANDIDATE; it must not be made from these tasks."),
+    ] = None,
+    promote: Annotated[
+        Optional[str],
+        typer.Option(metavar="OUT", help="On accept, write the candidate bank here, atomically; else change nothing."),
+    ] = None,
+    history: Annotated[
+        Optional[str], typer.Option(metavar="FILE", help="Append the verdict, accepted or not, to FILE.")
+    ] = None,
+    as_json: AsJson = False,
+    output: Output = None,
+    quiet: Quiet = False,
+    seed: Seed = 0,
+) -> None:
+    """Example: xskill gate current.jsonl candidate.jsonl --metric success:max --guard tokens:min --max-regressions 0
+
+    Compare two result streams over the same tasks and decide. Exit 0: accept, 3: reject, 4: inconclusive.
+    Repeats of a task are averaged first; differences below 1e-12 are ties.
+
+    nonworse: every metric at least as good, ties pass. strict: the first metric better, guards not worse.
+    pareto: not dominated. margin: by a paired interval, may also find that these tasks cannot tell.
+    """
+    from xskill.gate.compare import by_task, check_same_tasks, choose_metrics, compare
+    from xskill.gate.leak import check_leak
+    from xskill.gate.policies import Rules, decide, parse_margins
+    from xskill.gate.report import make_verdict
+    from xskill.records import Result, encode
+    from xskill.streams.read import read_records
+    from xskill.streams.run import Run
+    from xskill.streams.write import write_text
+
+    if policy not in POLICIES:
+        raise UsageError(f"--policy {policy}: expected one of {', '.join(POLICIES)}")
+    if not 0 < alpha < 1:
+        raise UsageError(f"--alpha {alpha:g}: expected a number between 0 and 1")
+    if promote is not None and candidate_bank is None:
+        raise UsageError("--promote needs --candidate-bank FILE: the bank to write")
+    if current == "-" and candidate == "-":
+        raise UsageError("only one of CURRENT and CANDIDATE can be stdin")
+    with Run("gate", quiet=quiet) as run:
+        old = by_task(read_records([current], Result, run), "current")
+        new = by_task(read_records([candidate], Result, run), "candidate")
+        check_same_tasks(old, new)
+        metrics = choose_metrics(old, metric or [], guard or [])
+        banks = _read_banks(current_bank, candidate_bank, run)
+        unchecked: list[str] = []
+        if banks[1] is not None:
+            unchecked = check_leak(banks[1].skills, old)
+            if unchecked:
+                run.note(f"{len(unchecked)} skills name no source questions: no leak check for them")
+        names = [m.name for m in metrics]
+        rules = Rules(parse_margins(margin or [], names, policy), max_regressions)
+        comparisons = [compare(old, new, m, alpha=alpha, tolerance=regression_tolerance, seed=seed) for m in metrics]
+        verdict = make_verdict(
+            policy,
+            decide(policy, comparisons, rules),
+            comparisons,
+            rules,
+            alpha=alpha,
+            tolerance=regression_tolerance,
+            current_bank=banks[0].version if banks[0] else None,
+            candidate_bank=banks[1].version if banks[1] else None,
+            extra={"skills_without_sources": len(unchecked)} if unchecked else None,
+        )
+        if verdict.decision == "accept" and promote is not None and banks[1] is not None:
+            _promote(promote, banks[1], verdict)
+            run.set_summary(f"promoted {banks[1].version}")
+        if history is not None:
+            _append(history, encode(verdict))
+        run.set_summary(verdict.decision)
+        write_text(output, encode(verdict).decode() if as_json else _for_people(verdict, output))
+    if verdict.decision != "accept":
+        raise typer.Exit(EXIT_REJECT if verdict.decision == "reject" else EXIT_INCONCLUSIVE)
+
+
+def _read_banks(current: str | None, candidate: str | None, run: Run) -> tuple[Bank | None, Bank | None]:
+    from xskill.bank.model import read_bank
+
+    return (
+        read_bank(current, run) if current is not None else None,
+        read_bank(candidate, run) if candidate is not None else None,
+    )
+
+
+def _promote(path: str, bank: Bank, verdict: Verdict) -> None:
+    """The candidate with the verdict in its header; its version covers the skills alone and stays."""
+    from xskill.bank.model import make_bank, write_bank
+
+    decision = {
+        "decision": verdict.decision,
+        "policy": verdict.policy,
+        "against": verdict.current_bank,
+        "metrics": {row["name"]: [row["current"], row["candidate"]] for row in verdict.metrics},
+        "tasks": verdict.metrics[0]["tasks"],
+    }
+    header = bank.header
+    parent = header.parent if header.parent is not None else verdict.current_bank
+    write_bank(path, make_bank(bank.skills, parent=parent, decision=decision, extra=header.extra))
+
+
+def _append(path: str, line: bytes) -> None:
+    """One line more, in a single write, so that two gates at once don't mix their lines."""
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+        try:
+            os.write(handle, line + b"\n")
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+    except OSError as error:
+        raise CannotWrite(f"{path}: cannot write: {error.strerror}") from None
+
+
+def _for_people(verdict: Verdict, output: str | None) -> str:
+    from shutil import get_terminal_size
+
+    from xskill.gate.report import render
+    from xskill.streams.terminal import clean
+
+    terminal = output in (None, "-") and sys.stdout.isatty()
+    color = terminal and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+    text = render(verdict, width=max(100, get_terminal_size().columns) if terminal else 140, color=color)
+    return text if color else clean(text)
