@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from rich.cells import cell_len
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from xskill.errors import UsageError
@@ -16,10 +15,11 @@ from xskill.streams.terminal import clean_line
 from xskill.tree.model import XTree, by_id, parents
 from xskill.tree.numbers import count, factor, interval, percent, share
 from xskill.tree.routine import chain
-from xskill.tree.show import outline, tokens, verdict
+from xskill.tree.show import outline, tokens
 from xskill.tree.summary import Routine, corpus_of, with_parts
 from xskill.tree.wording import wide_facts
 
+UNTYPED = "(none)"
 MOST_VALUES = 4
 MOST_PARENTS = 12
 
@@ -43,25 +43,39 @@ def draw_card(tree: XTree, name: str, console: Console) -> None:
     node, corpus = find(tree, name), corpus_of(tree)
     row = with_parts(node, tree, node.depth)
     console.print(Text(clean_line(node.id), style="bold") + Text("  ") + tokens(chain(node.expansion)))
+    _section(console, "steps", [(str(step), text) for step, text in enumerate(_steps(node), start=1)])
+    _section(console, "numbers", [("", Text(fact)) for fact in _facts(row, corpus.base_rate)])
+    types = [UNTYPED if name is None else clean_line(name) for name in node.task_types or []]
+    _section(console, "task types", [("", Text(name)) for name in types])
+    _section(
+        console, "made of", [(first + clean_line(r.node.id), _routine(r.node)) for first, _, r in outline(row.parts)]
+    )
+    nodes, above = by_id(tree), parents(tree)[node.id]
+    whole = [(clean_line(name), _routine(nodes[name])) for name in above[:MOST_PARENTS]]
+    if len(above) > MOST_PARENTS:
+        whole.append(("…", Text(f"and {count(len(above) - MOST_PARENTS)} more", style="dim")))
+    _section(console, "part of", whole)
+    _section(console, "example", [("", Text(clean_line(action))) for action in node.example or []])
+
+
+def _section(console: Console, title: str, rows: list[tuple[str, Text]]) -> None:
+    """Rows under a title; continuation lines of a long row are indented like its text."""
+    if not rows:
+        return
     console.print()
-    _print(console, [(str(step + 1), text) for step, text in enumerate(_steps(node))])
-    _section(console, "statistics", [("", Text(fact)) for fact in _facts(row, corpus.base_rate)])
-    if node.task_types:
-        names = [UNTYPED if name is None else clean_line(name) for name in node.task_types]
-        _section(console, "task types", [("", Text(name)) for name in names])
-    if row.parts:
-        _section(console, "made of", list(_parts(row.parts)))
-    above = parents(tree)[node.id]
-    if above:
-        nodes = by_id(tree)
-        shown = [(clean_line(parent), tokens(chain(nodes[parent].expansion))) for parent in above[:MOST_PARENTS]]
-        more = [("…", Text(f"and {count(len(above) - MOST_PARENTS)} more"))] if len(above) > MOST_PARENTS else []
-        _section(console, "part of", shown + more)
-    if node.example:
-        _section(console, "example", [("", Text(clean_line(action))) for action in node.example])
+    console.print(Text(title, style="bold magenta"))
+    names = max(cell_len(name) for name, _ in rows)
+    indent = 2 + (names + 2 if names else 0)
+    for name, text in rows:
+        for number, line in enumerate(text.wrap(console, max(20, console.width - indent))):
+            line.rstrip()
+            lead = Text("  " + (name if number == 0 else ""), style="dim")
+            lead.append(" " * (indent - lead.cell_len))
+            console.print(lead + line, soft_wrap=True)
 
 
-UNTYPED = "(none)"
+def _routine(node: Node) -> Text:
+    return tokens(chain(node.expansion))
 
 
 def _steps(node: Node) -> Iterator[Text]:
@@ -83,17 +97,13 @@ def _steps(node: Node) -> Iterator[Text]:
 
 
 def _facts(row: Routine, base: float | None) -> list[str]:
-    facts = []
+    found = []
     if row.share is not None:
-        facts.append(f"covers {share(row.share)} of the actions of the {'successful' if row.share else ''} episodes")
+        found.append(f"covers {share(row.share)} of the actions of episodes with the mined outcome, as a whole tile")
     if row.rate is not None:
-        against = "" if base is None else f", of all {percent(base)}"
-        facts.append(f"success {percent(row.rate)} {interval(row.low, row.high)}{against}")
+        whose = "its episodes" if row.node.episodes is not None else "its occurrences"
+        against = "" if base is None else f", of all episodes {percent(base)}"
+        found.append(f"success of {whose} {percent(row.rate)} {interval(row.low, row.high)}{against}")
     if row.lift is not None:
-        facts.append(f"lift {factor(row.lift)}")
-    return facts + wide_facts(row)
-
-
-def _parts(rows: tuple[Routine, ...]) -> Iterator[tuple[str, Text]]:
-    for first, _, row in outline(rows):
-        yield first + clean_line(row.node.id), tokens(chain(row.node.expansion))
+        found.append(f"lift {factor(row.lift)}")
+    return found + [fact for fact in wide_facts(row) if not fact.startswith("interval")]

@@ -50,7 +50,9 @@ def lines(summary: Summary, *, wide: bool = False) -> Iterator[str]:
     rows = [pair for level, row in rows for pair in _flat(level, row)]
     if not rows:
         return
-    columns = [column for column in (*_COLUMNS, *(_WIDE if wide else ())) if any(column[1](row) != UNKNOWN for _, row in rows)]
+    columns = [
+        column for column in (*_COLUMNS, *(_WIDE if wide else ())) if any(column[1](row) != UNKNOWN for _, row in rows)
+    ]
     table = [["id", *(name for name, _ in columns), "task-type", "routine"]]
     for level, row in rows:
         task_type = UNKNOWN if row.task_type is None else clean_line(row.task_type).replace(" ", "_")

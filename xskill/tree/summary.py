@@ -14,6 +14,8 @@ from xskill.records import Node
 from xskill.tree.model import XTree, by_id, child_nodes, roots, success_rate
 
 ALPHA = 0.05
+MOST_LEVELS = 100
+"""Sub-routines below this are not followed: a hostile tree can be thousands of levels deep."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +146,7 @@ def with_parts(node: Node, tree: XTree, depth: int) -> Routine:
         parts = tuple(grow(child, depth - 1) for child in child_nodes(node, nodes))
         return replace(row, parts=parts)
 
-    return grow(node, depth)
+    return grow(node, min(depth, MOST_LEVELS))
 
 
 def summarise(

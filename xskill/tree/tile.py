@@ -7,15 +7,22 @@ O(n * merges).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
 from xskill.errors import BadRecord
 from xskill.records import Episode, Node, Tile, Trajectory
 from xskill.tree.model import XTree
+
+if TYPE_CHECKING:
+    from xskill.streams.run import Run
+
+R = TypeVar("R", Trajectory, Episode)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,15 +150,31 @@ def own_start(record: Trajectory | Episode) -> int:
     return step
 
 
+def own_tiles(record: Trajectory | Episode, tiler: Tiler) -> list[Tile]:
+    """The tiling of the part that the record generated itself."""
+    return tile(tiler, record.actions, own_start(record))
+
+
 def tiled(record: Trajectory, tiler: Tiler) -> Trajectory:
     """``record`` with ``tiles``, ``coverage`` and ``tokens_per_action`` over the part that it generated itself.
 
-    ``coverage`` = actions inside nodes / actions; ``tokens_per_action`` = pieces / actions; both null without actions.
+    ``coverage`` = actions inside nodes / actions; ``tokens_per_action`` = tiles / actions; both null without actions.
     """
-    start = own_start(record)
-    tiles = tile(tiler, record.actions, start)
-    n = len(record.actions) - start
+    tiles = own_tiles(record, tiler)
+    n = sum(piece.length for piece in tiles)
     covered = sum(piece.length for piece in tiles if piece.node is not None)
     return msgspec.structs.replace(
         record, tiles=tiles, coverage=covered / n if n else None, tokens_per_action=len(tiles) / n if n else None
     )
+
+
+def each_good(records: Iterable[R], work: Callable[[R], T], run: Run) -> Iterator[T]:
+    """``work`` on each record; one that it finds bad goes the way of bad records, under its id."""
+    for record in records:
+        try:
+            done = work(record)
+        except BadRecord as error:
+            run.kept -= 1
+            run.bad(BadRecord(f"{error.reason} (trajectory {record.id})", path=error.path))
+        else:
+            yield done
