@@ -17,6 +17,7 @@ from xskill import __version__
 from xskill.errors import EXIT_CLOSED_PIPE, EXIT_INTERRUPTED, EXIT_USAGE, XskillError
 
 COMMANDS: dict[str, tuple[str, str]] = {
+    "canon": ("xskill.commands.canon", "Turn raw agent logs into trajectories with canonical actions."),
     "head": ("xskill.commands.head", "Pass the first records of a stream on."),
     "check": ("xskill.commands.check", "Validate records against their contracts."),
     "schema": ("xskill.commands.schema", "Print the JSON Schema of a contract."),

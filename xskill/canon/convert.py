@@ -1,0 +1,187 @@
+"""One input, or one batch of its lines → encoded trajectories: what a worker process does."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from xskill.canon.assemble import Assembler
+from xskill.canon.episode import Place, RawEpisode
+from xskill.canon.formats.own import NAME as OWN
+from xskill.canon.formats.table import Format
+from xskill.canon.ingest import Line, Log, detect_value, open_log, read_document, unknown_format
+from xskill.canon.own import read_own
+from xskill.canon.parse import parse
+from xskill.errors import BadRecord
+from xskill.records import encode
+from xskill.streams.source import Input
+
+Event = bytes | BadRecord
+"""An encoded trajectory, or a record that could not be read."""
+
+_NOT_A_RECORD = (AttributeError, IndexError, KeyError, TypeError, ValueError, OverflowError, RecursionError)
+
+
+@dataclass(slots=True)
+class Converter:
+    """Reads with a format and assembles; one lives as long as its process."""
+
+    assembler: Assembler
+    name: str = "-"
+    """The input as the user wrote it, for errors."""
+
+    def lines(self, fmt: Format, lines: Iterable[Line], place: Place) -> Iterator[Event]:
+        """Records of lines, each on its own."""
+        own = fmt.name == OWN
+        for number, raw in lines:
+            if not raw:
+                continue
+            place.number = number
+            try:
+                if own:
+                    record = read_own(raw, self.assembler, place.tally)
+                    if record is not None:
+                        yield encode(record)
+                    continue
+                value, nulled = parse(raw)
+                place.tally.numbers += nulled
+                yield from self._episodes(fmt, value, place)
+            except BadRecord as error:
+                yield error.at(self.name, number, raw=raw)
+
+    def log(self, log: Log, place: Place) -> Iterator[Event]:
+        """Everything in an input."""
+        fmt = log.format
+        if log.mode == "text":
+            text = (line.decode("utf-8", "replace") for _, line in log.lines)
+            yield from self._guarded(fmt, text, place)
+        elif fmt.unit == "stream":
+            bad: list[BadRecord] = []
+            values = _document_values(log.document, fmt, place, bad) if log.mode == "document" else None
+            values = values or _line_values(log.lines, place, bad, self.name)
+            for event in self._guarded(fmt, values, place):
+                yield from self._drain(bad)
+                yield event
+            yield from self._drain(bad)
+        elif log.mode == "document":
+            for record in read_document(log.document, fmt):
+                if isinstance(record, BadRecord):
+                    yield record.at(self.name)
+                    continue
+                place.number, value, nulled = record
+                place.tally.numbers += nulled
+                yield from self.value(fmt, value, place)
+        else:
+            yield from self.lines(fmt, log.lines, place)
+
+    def value(self, fmt: Format, value: Any, place: Place) -> Iterator[Event]:
+        """One parsed record."""
+        if fmt.name == OWN:
+            number = place.number
+            for event in self.lines(fmt, [(number, orjson.dumps(value))], place):
+                if isinstance(event, BadRecord):
+                    event.line, event.path = None, f"[{number - 1}]" + (f".{event.path}" if event.path else "")
+                yield event
+            return
+        try:
+            yield from self._episodes(fmt, value, place)
+        except BadRecord as error:
+            yield _in_document(error, place).at(self.name)
+
+    def table(self, rows: Iterator[dict[str, Any]], place: Place, forced: Format | None) -> Iterator[Event]:
+        """Rows of a Parquet table."""
+        fmt = forced
+        if fmt is not None and fmt.unit == "stream":
+            yield from self._guarded(fmt, iter(enumerate(rows, 1)), place)
+            return
+        for number, row in enumerate(rows, 1):
+            if fmt is None:
+                fmt = detect_value(row)
+                if fmt is None:
+                    raise unknown_format(self.name)
+            place.number = number
+            yield from self.value(fmt, row, place)
+
+    def whole(self, fmt: Format, thing: Any, place: Place) -> Iterator[Event]:
+        """A folder or an archive."""
+        yield from self._guarded(fmt, thing, place)
+
+    def _guarded(self, fmt: Format, given: Any, place: Place) -> Iterator[Event]:
+        try:
+            yield from self._episodes(fmt, given, place)
+        except BadRecord as error:
+            yield error.at(self.name)
+
+    def _episodes(self, fmt: Format, given: Any, place: Place) -> Iterator[Event]:
+        for episode in _read(fmt, given, place):
+            try:
+                record = self.assembler.trajectory(episode, fmt.name, place)
+                if record is not None:
+                    yield encode(record)
+            except RecursionError:
+                raise BadRecord("nested too deeply") from None
+
+    def _drain(self, bad: list[BadRecord]) -> Iterator[Event]:
+        while bad:
+            yield bad.pop(0).at(self.name)
+
+
+def _read(fmt: Format, given: Any, place: Place) -> Iterator[RawEpisode]:
+    """The reader's episodes; a field of a kind that it did not expect is a bad record, not a crash."""
+    try:
+        yield from fmt.read(given, place)
+    except _NOT_A_RECORD as error:
+        if isinstance(error, RecursionError):
+            raise BadRecord("nested too deeply") from None
+        raise BadRecord(f"not what {fmt.name} logs hold: {type(error).__name__}: {str(error)[:200]}") from None
+
+
+def place_of(source: Input) -> Place:
+    """Where an input lies, without its folders: those never reach a record."""
+    if source.name == "-":
+        return Place(source.stem)
+    path = Path(source.name)
+    return Place(source.stem, path.name, path if os.path.isfile(source.name) else None)
+
+
+def open_whole(source: Input, forced: Format | None) -> Log:
+    """The same as :func:`open_log`, with the input's name in every error."""
+    try:
+        return open_log(source, forced)
+    except BadRecord as error:
+        raise error.at(source.name) from None
+
+
+def _line_values(lines: Iterable[Line], place: Place, bad: list[BadRecord], name: str) -> Iterator[tuple[int, Any]]:
+    for number, raw in lines:
+        if not raw:
+            continue
+        try:
+            value, nulled = parse(raw)
+        except BadRecord as error:
+            bad.append(error.at(name, number, raw=raw))
+            continue
+        place.tally.numbers += nulled
+        yield number, value
+
+
+def _document_values(document: bytes, fmt: Format, place: Place, bad: list[BadRecord]) -> Iterator[tuple[int, Any]]:
+    for record in read_document(document, fmt):
+        if isinstance(record, BadRecord):
+            bad.append(record)
+            continue
+        number, value, nulled = record
+        place.tally.numbers += nulled
+        yield number, value
+
+
+def _in_document(error: BadRecord, place: Place) -> BadRecord:
+    """Say which record of a document it is; a single one needs no index."""
+    if place.number > 1 or error.path.startswith("["):
+        error.path = f"[{place.number - 1}]" + (f".{error.path}" if error.path else "")
+    return error

@@ -1,0 +1,105 @@
+"""ReAct text logs: ``Question:``, then ``Thought n:``, ``Action n:``, ``Observation n:`` blocks.
+
+Source of the form: ReAct (arXiv 2210.03629) and Reflexion's HotpotQA logs. A block runs until the next
+label, so observations may wrap over lines. ``Answer is CORRECT`` is the environment's verdict.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from xskill.canon.episode import Place, RawEpisode, RawStep
+from xskill.canon.formats.table import Format
+
+_LABEL = re.compile(r"(Question|Thought|Action|Observation)(?: (\d+))?: ?(.*)", re.S)
+_BANNER = re.compile(r"-{3,} ?(.*?) ?-{3,}\s*$")
+_VERDICT = re.compile(r"Answer is (CORRECT|INCORRECT)")
+
+
+def detect(head: Any) -> bool:
+    return (
+        isinstance(head, str)
+        and re.search(r"^Action \d+: ", head, re.M) is not None
+        and re.search(r"^Observation \d+: ", head, re.M) is not None
+    )
+
+
+def read(lines: Iterable[str], place: Place) -> Iterator[RawEpisode]:
+    banner: str | None = None
+    episode: _Episode | None = None
+    for line in lines:
+        if found := _BANNER.match(line):
+            banner = found.group(1)
+            continue
+        label = _LABEL.match(line)
+        if label is None:
+            if episode is not None:
+                episode.more(line)
+            continue
+        word, number, text = label.groups()
+        if (
+            word == "Question"
+            or (episode is None and number == "1")
+            or (episode is not None and word == "Thought" and number == "1" and episode.steps)
+        ):
+            if episode is not None:
+                yield from episode.finish(place)
+            episode = _Episode(banner)
+        if episode is not None:
+            episode.block(word, text)
+    if episode is not None:
+        yield from episode.finish(place)
+
+
+class _Episode:
+    def __init__(self, banner: str | None) -> None:
+        self.banner = banner
+        self.question: list[str] = []
+        self.thoughts: list[str] = []
+        self.steps: list[RawStep] = []
+        self.current: list[str] = self.question
+        self.observations: list[list[str]] = []
+
+    def block(self, word: str, text: str) -> None:
+        self.current = [text]
+        if word == "Question":
+            self.question = self.current
+        elif word == "Thought":
+            self.thoughts = self.current
+        elif word == "Action":
+            self.steps.append(RawStep("", thought="\n".join(self.thoughts).strip() or None))
+            self.observations.append([])
+            self.actions(self.current)
+            self.thoughts = []
+        elif self.observations:
+            self.observations[-1] = self.current
+
+    def actions(self, block: list[str]) -> None:
+        """Remember the lines of the last action's text."""
+        self.steps[-1].extra = {"lines": block}
+
+    def more(self, line: str) -> None:
+        self.current.append(line)
+
+    def finish(self, place: Place) -> Iterator[RawEpisode]:
+        verdict = None
+        for step, observation in zip(self.steps, self.observations, strict=True):
+            step.action = "\n".join((step.extra or {})["lines"]).strip()
+            step.extra = None
+            step.observation = "\n".join(observation).strip() if observation else None
+            if step.observation and (found := _VERDICT.search(step.observation)):
+                verdict = found.group(1) == "CORRECT"
+        if self.steps or self.question:
+            yield RawEpisode(
+                steps=self.steps,
+                task="\n".join(self.question).strip() or None,
+                success=verdict,
+                extra={"section": self.banner} if self.banner else {},
+                record=place.number,
+            )
+            place.number += 1
+
+
+FORMAT = Format("react", "ReAct text logs: Question, Thought n, Action n, Observation n", "text", detect, read)

@@ -1,0 +1,146 @@
+"""Step-list JSON: an object with ``steps: [{action, observation, …}]``, as simulators and harnesses write it.
+
+Every field that has a place in the contract goes there, every other one to ``extra``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from xskill.canon.episode import Place, RawEpisode, RawStep
+from xskill.canon.fields import boolean, fail, integer, items, number, string
+from xskill.canon.formats.table import Format
+from xskill.canon.text import as_text
+from xskill.errors import BadRecord
+from xskill.records import Parent
+
+_TASK = ("task", "goal", "instruction", "task_description")
+_ENV = ("env", "environment")
+_TOP = frozenset({
+    "id", "question_id", "task_type", "split", "initial_observation", "success", "reward", "parent", "steps", "schema",
+})  # fmt: skip
+_STEP = frozenset({
+    "action", "observation", "thought", "kind", "turn", "error", "reward", "logprob", "logprob_new", "n_tokens",
+    "q", "visits", "prior", "extra", "name", "arguments", "role",
+})  # fmt: skip
+_KINDS = frozenset({"action", "call", "command", "respond"})
+
+
+def detect(value: Any) -> bool:
+    """``steps`` holds objects with an ``action``."""
+    if not isinstance(value, dict):
+        return False
+    steps = value.get("steps")
+    if not isinstance(steps, list) or not steps:
+        return steps == [] and ("success" in value or "reward" in value or "env" in value)
+    return isinstance(steps[0], dict) and "action" in steps[0] and "schema_version" not in value
+
+
+def read(record: Any, place: Place) -> Iterator[RawEpisode]:
+    if not isinstance(record, dict):
+        raise fail("", "an object with steps", record)
+    task = next((key for key in _TASK if isinstance(record.get(key), str)), None)
+    env = next((key for key in _ENV if isinstance(record.get(key), str)), None)
+    extra = {key: value for key, value in record.items() if key not in _TOP and key != task and key != env}
+    reward = number(record.get("reward"), "reward")
+    if reward is None and "score" in record:
+        reward = number(extra.pop("score"), "score")
+    parent = _parent(record.get("parent"), extra)
+    options = record.get("goal_options")
+    listed = items(record.get("steps"), "steps")
+    yield RawEpisode(
+        steps=[_step(step, index) for index, step in enumerate(listed)],
+        id=string(record.get("id"), "id"),
+        question_id=string(record.get("question_id"), "question_id"),
+        task=record[task] if task else None,
+        task_type=string(record.get("task_type"), "task_type"),
+        env=record[env] if env else None,
+        split=string(record.get("split"), "split"),
+        initial_observation=as_text(record.get("initial_observation")),
+        success=boolean(record.get("success"), "success"),
+        reward=reward,
+        parent=parent,
+        options={k: v for k, v in options.items() if isinstance(v, str)} if isinstance(options, dict) else None,
+        extra=extra,
+    )
+
+
+def _step(step: Any, index: int) -> RawStep:
+    if type(step) is not dict:
+        raise fail(f"steps[{index}]", "an object", step)
+    get = step.get
+    action = get("action")
+    if type(action) is not str:
+        raise fail(f"steps[{index}].action", "a string", action)
+    observation = get("observation")
+    made = RawStep(action, observation=observation if type(observation) is str else as_text(observation))
+    reward = get("reward")
+    if reward is not None:
+        made.reward = number(reward, f"steps[{index}].reward")
+    logprob = get("logprob")
+    if logprob is not None:
+        made.logprob = _logprob(logprob, f"steps[{index}].logprob")
+    if not step.keys() <= _COMMON:
+        _rest(step, made, index)
+    return made
+
+
+_COMMON = frozenset({"action", "observation", "reward", "logprob"})
+
+
+def _rest(step: dict[str, Any], made: RawStep, index: int) -> None:
+    """The fields that few logs have."""
+    extra = {key: value for key, value in step.items() if key not in _STEP}
+    own = step.get("extra")
+    if isinstance(own, dict):
+        extra.update(own)
+    elif own is not None:
+        extra["extra"] = own
+    made.extra = extra or None
+    if step.keys() & _STEP <= _COMMON:
+        return
+    path = f"steps[{index}]."
+    made.thought = as_text(step.get("thought"))
+    kind = step.get("kind")
+    if kind is not None:
+        if kind not in _KINDS:
+            raise fail(path + "kind", "action, call, command or respond", kind)
+        made.kind = kind
+    made.turn = integer(step.get("turn"), path + "turn")
+    made.role = string(step.get("role"), path + "role")
+    error = step.get("error")
+    made.error = error if isinstance(error, bool) else bool(error)
+    if error and not isinstance(error, bool):
+        made.extra = {**(made.extra or {}), "error": error}
+    made.logprob_new = _logprob(step.get("logprob_new"), path + "logprob_new")
+    made.n_tokens = integer(step.get("n_tokens"), path + "n_tokens")
+    made.q = number(step.get("q"), path + "q")
+    made.visits = integer(step.get("visits"), path + "visits")
+    made.prior = number(step.get("prior"), path + "prior")
+    if made.kind == "call" and isinstance(step.get("name"), str):
+        made.name, made.arguments = step["name"], step.get("arguments")
+
+
+def _logprob(value: Any, path: str) -> Any:
+    if isinstance(value, list):
+        return [number(one, path) for one in value]
+    return number(value, path)
+
+
+def _parent(value: Any, extra: dict[str, Any]) -> Parent | None:
+    if value is None:
+        return None
+    if not isinstance(value, dict):
+        raise fail("parent", "an object with id and turn", value)
+    identity = string(value.get("id"), "parent.id")
+    turn = integer(value.get("turn"), "parent.turn")
+    if identity is None or turn is None:
+        raise BadRecord("needs id and turn", path="parent")
+    for key, more in value.items():
+        if key not in ("id", "turn", "step") and more is not None:
+            extra[f"parent.{key}"] = more
+    return Parent(id=identity, turn=turn, step=integer(value.get("step"), "parent.step"))
+
+
+FORMAT = Format("steps", "objects with steps[].action/observation, success, reward, parent", "record", detect, read)

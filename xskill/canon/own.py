@@ -1,0 +1,150 @@
+"""Our own trajectories through ``canon``: unchanged, but for what an option asks.
+
+``actions`` stay as they are unless ``--profile`` is given; then they are made anew from ``steps``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from xskill.canon.assemble import Assembler
+from xskill.canon.episode import Tally
+from xskill.canon.fields import at
+from xskill.canon.parse_call import split_json_call
+from xskill.canon.text import sorted_dumps
+from xskill.errors import BadRecord
+from xskill.records import CreditsHeader, Step, Trajectory, decode
+
+_ALIGNED = (
+    "actions",
+    "args",
+    "steps",
+    "values",
+    "credits",
+    "targets",
+    "target_ratios",
+    "weights",
+    "residuals",
+    "losses",
+)
+
+
+def read_own(line: bytes, assembler: Assembler, tally: Tally) -> Trajectory | None:
+    """Read one line of a trajectory stream; None for a header line and for what an option drops.
+
+    Raises:
+        BadRecord: the line breaks the contract.
+    """
+    try:
+        record = decode(line, Trajectory)
+    except BadRecord as error:
+        if error.path != "schema":
+            raise
+        try:
+            decode(line, CreditsHeader)
+        except BadRecord:
+            raise error from None
+        tally.skip("header of a credit stream")
+        return None
+    return _apply(record, assembler, tally)
+
+
+def _apply(record: Trajectory, assembler: Assembler, tally: Tally) -> Trajectory | None:
+    choices = assembler.choices
+    for mark in record.extra.get("marks") or ():
+        if mark in choices.drop:
+            assembler.counts.dropped[mark] += 1
+            return None
+    changes: dict[str, Any] = {}
+    if not choices.respond and record.steps is not None:
+        kept = [index for index, step in enumerate(record.steps) if step.kind != "respond"]
+        if len(kept) < len(record.steps):
+            for name in _ALIGNED:
+                column = getattr(record, name)
+                if column is not None:
+                    changes[name] = [column[index] for index in kept]
+            changes.update(tiles=None, coverage=None, tokens_per_action=None)
+            record = msgspec.structs.replace(record, **changes)
+            changes = {}
+    if record.steps is None and choices.profile is not None:
+        tally.skip("raw actions to canonicalize (no steps: the actions were kept)")
+    steps = _redacted(record.steps, assembler) if record.steps is not None else None
+    if steps is not None and choices.profile is not None:
+        actions, args = _canonical(steps, choices.profile, assembler)
+        changes.update(actions=actions, args=args)
+    elif record.args is not None and choices.redact != "none":
+        changes["args"] = assembler.value(record.args)
+    changes["steps"] = steps
+    for name in ("task", "initial_observation"):
+        text = getattr(record, name)
+        if text:
+            changes[name] = assembler.redactor.text(text)
+    changes["extra"] = assembler.value(record.extra)
+    changes.update(_outcome(record, assembler))
+    assembler.counts.trajectories += 1
+    assembler.counts.steps += len(changes.get("actions", record.actions))
+    return msgspec.structs.replace(record, **changes)
+
+
+def _redacted(steps: list[Step], assembler: Assembler) -> list[Step]:
+    redact = assembler.redactor.text
+    made = []
+    for step in steps:
+        action = _redacted_call(step.action, assembler) if step.kind == "call" else redact(step.action)
+        observation = redact(step.observation) if step.observation else step.observation
+        thought = redact(step.thought) if step.thought else step.thought
+        extra = assembler.value(step.extra) if step.extra else step.extra
+        if action is step.action and observation is step.observation and thought is step.thought:
+            made.append(step if extra == step.extra else msgspec.structs.replace(step, extra=extra))
+        else:
+            made.append(
+                msgspec.structs.replace(step, action=action, observation=observation, thought=thought, extra=extra)
+            )
+    return made
+
+
+def _redacted_call(action: str, assembler: Assembler) -> str:
+    found = split_json_call(action)
+    if found is None:
+        return assembler.redactor.text(action)
+    name, arguments = found
+    cleaned = assembler.value(arguments)
+    return action if cleaned == arguments else f"{assembler.redactor.text(name)}({sorted_dumps(cleaned)})"
+
+
+def _canonical(steps: list[Step], profile: str, assembler: Assembler) -> tuple[list[str], list[list[str]]]:
+    apply = assembler.canonicalizer(profile).action
+    actions, args = [], []
+    for step in steps:
+        token, values, _ = apply(step.action, kind=step.kind)
+        actions.append(token)
+        args.append(list(values))
+    return actions, args
+
+
+def _outcome(record: Trajectory, assembler: Assembler) -> dict[str, Any]:
+    """Changes that ``--outcomes``, ``--success-if`` and ``--task-type`` make."""
+    choices = assembler.choices
+    changes: dict[str, Any] = {}
+    if choices.outcomes is not None:
+        found = choices.outcomes.find(record.id, record.question_id, record.extra)
+        if found is not None:
+            changes = {
+                name: value for name, value in zip(("success", "reward"), found, strict=True) if value is not None
+            }
+    if choices.success_if is None and choices.task_type is None:
+        return changes
+    known = {**{name: getattr(record, name) for name in record.__struct_fields__}, **changes}
+    known["n_steps"] = len(record.actions)
+
+    def lookup(name: str) -> Any:
+        value = at(known, name)
+        return at(record.extra, name) if value is None else value
+
+    if choices.success_if is not None and (verdict := choices.success_if(lookup)) is not None:
+        changes["success"] = verdict
+    if choices.task_type is not None and (value := lookup(choices.task_type)) is not None:
+        changes["task_type"] = value if isinstance(value, str) else sorted_dumps(value)
+    return changes

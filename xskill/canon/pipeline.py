@@ -1,0 +1,146 @@
+"""All inputs → one stream of trajectories, in order, with one process or several.
+
+With ``-j N`` batches of lines (and whole files, where a record is more than a line) go to worker processes
+and come back in order. The profile of an environment is chosen from the first record in which it comes
+up: a worker that meets an undecided one says so, and the batch is done again when everything before it
+has been, so that the choice, and with it every byte, is the same for any N.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from xskill.canon.assemble import Assembler, Choices, Counts
+from xskill.canon.canonicalize import Unmatched
+from xskill.canon.convert import Converter, Event, open_whole, place_of
+from xskill.canon.episode import Place, Tally
+from xskill.canon.formats import BY_NAME, FORMATS
+from xskill.canon.formats.table import Format
+from xskill.canon.ingest import unknown_format
+from xskill.canon.mapping import mapped_format, parse_map
+from xskill.errors import BadRecord, NoInput, UsageError
+from xskill.streams.source import Input, ensure_input, open_inputs
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How to read: the format (None = detect), the map of a home-made one, and what to do with every record."""
+
+    choices: Choices
+    format: str | None = None
+    map: str | None = None
+
+    def forced(self) -> Format | None:
+        """The format that ``--from`` or ``--map`` names.
+
+        Raises:
+            UsageError: no such format, or a map that does not parse.
+        """
+        if self.map is not None:
+            return mapped_format(parse_map(self.map))
+        if self.format is None:
+            return None
+        if self.format not in BY_NAME:
+            raise UsageError(f"--from {self.format}: no such format; `xskill canon --list-formats` lists them")
+        return BY_NAME[self.format]
+
+
+@dataclass(slots=True)
+class Totals:
+    """What a run came to."""
+
+    counts: Counts = field(default_factory=Counts)
+    unmatched: Unmatched = field(default_factory=Unmatched)
+    redacted: dict[str, int] = field(default_factory=dict)
+    tallies: dict[str, Tally] = field(default_factory=dict)
+    """Per format: what was not carried over."""
+    profiles: dict[str, int] = field(default_factory=dict)
+    files: int = 0
+
+    def tally(self, format_name: str) -> Tally:
+        """The tally of a format."""
+        return self.tallies.setdefault(format_name, Tally())
+
+
+def read_logs(
+    files: Sequence[str],
+    settings: Settings,
+    totals: Totals,
+    *,
+    note: Callable[[str], None],
+    on_input: Callable[[Input | None, str], None] = lambda source, name: None,
+) -> Iterator[Event]:
+    """Yield the trajectories (encoded) and bad records of all inputs, in order, in this process.
+
+    Args:
+        files: names of files, folders of a folder format; none or ``-`` is stdin.
+        totals: is filled while reading; complete when the iterator is exhausted.
+        note: told what a person should know (trailing bytes after a gzip stream …).
+        on_input: called when an input begins, with None for a folder.
+
+    Raises:
+        NoInput: a file that is missing, or a folder that no format claims.
+        UsageError: ``--from`` names no format.
+    """
+    forced = settings.forced()
+    ensure_input(files)
+    assembler = Assembler(settings.choices)
+    for name in files or ["-"]:
+        totals.files += 1
+        assembler.decided = {}
+        if name != "-" and os.path.isdir(name):
+            on_input(None, name)
+            yield from _folder(name, forced, assembler, totals)
+            continue
+        try:
+            for source in open_inputs([name], note):
+                on_input(source, name)
+                yield from _input(source, forced, assembler, totals)
+        except BadRecord as error:
+            yield error.at(name)
+    totals.counts = assembler.counts
+    totals.unmatched = assembler.unmatched
+    totals.redacted = dict(assembler.redactor.counts)
+
+
+def _input(source: Input, forced: Format | None, assembler: Assembler, totals: Totals) -> Iterator[Event]:
+    converter = Converter(assembler, source.name)
+    place = place_of(source)
+    if source.container == "parquet":
+        from xskill.canon.tables import read_table
+
+        place.tally = totals.tally(forced.name if forced else "parquet")
+        yield from converter.table(read_table(source), place, forced)
+    elif source.container == "zip":
+        yield from _archive(source, forced, converter, place, totals)
+    else:
+        log = open_whole(source, forced)
+        place.tally = totals.tally(log.format.name)
+        yield from converter.log(log, place)
+
+
+def _archive(
+    source: Input, forced: Format | None, converter: Converter, place: Place, totals: Totals
+) -> Iterator[Event]:
+    from xskill.canon.archive import open_archive
+
+    with open_archive(source) as archive:
+        fmt = forced or next((f for f in FORMATS if f.unit == "archive" and f.detect(archive)), None)
+        if fmt is None:
+            raise unknown_format(source.name)
+        place.tally = totals.tally(fmt.name)
+        yield from converter.whole(fmt, archive, place)
+
+
+def _folder(name: str, forced: Format | None, assembler: Assembler, totals: Totals) -> Iterator[Event]:
+    path = Path(name)
+    if forced is not None and forced.unit != "folder":
+        raise UsageError(f"{name}: is a directory; --from {forced.name} reads files, name those in it")
+    fmt = forced or next((f for f in FORMATS if f.unit == "folder" and f.detect(path)), None)
+    if fmt is None:
+        raise NoInput(f"{name}: is a directory that no format claims; name the files in it")
+    place = Place(path.resolve().name, path.resolve().name, path, totals.tally(fmt.name))
+    yield from Converter(assembler, name).whole(fmt, path, place)

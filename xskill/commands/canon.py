@@ -1,0 +1,175 @@
+"""``xskill canon``: raw agent logs → trajectories with canonical actions."""
+
+from __future__ import annotations
+
+from typing import Annotated, Optional
+
+import typer
+
+from xskill.commands.options import Files, Output, Quiet, Rejects, To
+
+
+def command(
+    files: Files = None,
+    from_format: Annotated[
+        Optional[str],
+        typer.Option(
+            "--from", metavar="FORMAT", help="Name of the log's format (--list-formats); default: by content."
+        ),
+    ] = None,
+    field_map: Annotated[
+        Optional[str],
+        typer.Option(
+            "--map",
+            metavar="FIELD=PATH,…",
+            help="Read home-made JSON by your own field names. PATH[] marks the list of steps: "
+            "'action=turns[].act,observation=turns[].out,success=won'; without [] each record is one step, "
+            "and equal id=PATH make an episode. name= and arguments= instead of action= for calls; "
+            "env='shop' is a constant.",
+        ),
+    ] = None,
+    profile: Annotated[
+        Optional[str],
+        typer.Option(
+            metavar="NAME|FILE", help="Rules for the actions; default: detect for each source and environment."
+        ),
+    ] = None,
+    success_if: Annotated[
+        Optional[str],
+        typer.Option(metavar="EXPR", help="Decide success, e.g. 'reward >= 0.5 and not extra.timeout'."),
+    ] = None,
+    task_type: Annotated[
+        Optional[str], typer.Option(metavar="FIELD", help="Take the task type from this field, e.g. extra.domain.")
+    ] = None,
+    outcomes: Annotated[
+        Optional[str],
+        typer.Option(metavar="FILE", help="Join success and reward from a second file (JSON, JSONL, CSV, Parquet)."),
+    ] = None,
+    outcomes_key: Annotated[
+        Optional[str],
+        typer.Option(
+            metavar="COLUMN", help="Its key column, or FIELD=COLUMN when the trajectory's field has another name."
+        ),
+    ] = None,
+    redact: Annotated[
+        str, typer.Option(metavar="LEVEL", help="none, secrets, or pii (secrets, e-mails, phones, home folders).")
+    ] = "secrets",
+    no_respond: Annotated[
+        bool, typer.Option("--no-respond", help="Leave out messages to the user; only calls and commands are steps.")
+    ] = False,
+    drop: Annotated[
+        Optional[str],
+        typer.Option(metavar="MARK,…", help="Leave out episodes so marked: subagents, headless, demos, …"),
+    ] = None,
+    unmatched: Annotated[
+        Optional[str], typer.Option(metavar="FILE", help="List the raw actions that the profile does not know.")
+    ] = None,
+    list_formats: Annotated[bool, typer.Option("--list-formats", help="List the formats and leave.")] = False,
+    output: Output = None,
+    to: To = None,
+    rejects: Rejects = None,
+    quiet: Quiet = False,
+) -> None:
+    """Example: xskill canon logs/*.jsonl | xskill mine | xskill tree show
+
+    Turn raw logs into trajectories. The format is told by content, whatever the file's name says. Success comes
+    only from a verifier's word (a reward, a resolved flag, a scorer); what the agent claims goes to extra.claim.
+    """
+    from xskill.canon.assemble import Choices
+    from xskill.canon.outcomes import read_outcomes
+    from xskill.canon.pipeline import Settings, Totals, read_logs
+    from xskill.canon.success import compile_test
+    from xskill.errors import BadRecord, UsageError
+    from xskill.records import Trajectory
+    from xskill.streams.run import Run
+    from xskill.streams.source import Input
+    from xskill.streams.write import open_output, write_text
+
+    if list_formats:
+        write_text(output, _formats())
+        return
+    if from_format and field_map:
+        raise UsageError("--from and --map exclude one another")
+    choices = Choices(
+        profile=profile,
+        success_if=compile_test(success_if) if success_if else None,
+        task_type=task_type,
+        outcomes=read_outcomes(outcomes, outcomes_key) if outcomes else None,
+        redact=redact,
+        respond=not no_respond,
+        drop=frozenset(_mark(word) for word in (drop or "").split(",") if word.strip()),
+    )
+    totals = Totals()
+    with Run("canon", quiet=quiet, rejects=rejects) as run, open_output(output, to=to, kind=Trajectory) as out:
+        current: list[Input | None] = [None]
+        before = [0]
+
+        def finish() -> None:
+            if current[0] is not None:
+                run.end_input(current[0], run.read - before[0])
+
+        def start(source: Input | None, name: str) -> None:
+            finish()
+            current[0], before[0] = source, run.read
+            if source is not None:
+                run.start_input(source)
+
+        for event in read_logs(files or [], Settings(choices, from_format, field_map), totals,
+                               note=run.note, on_input=start):  # fmt: skip
+            run.read += 1
+            if isinstance(event, BadRecord):
+                run.bad(event)
+                continue
+            run.kept += 1
+            out.write_line(event)
+            if current[0] is not None:
+                run.progress(current[0])
+        finish()
+        run.check_input()
+        for part in _summary(totals):
+            run.set_summary(part)
+    if unmatched is not None:
+        write_text(unmatched, _unmatched_table(totals))
+
+
+def _mark(word: str) -> str:
+    """``subagents`` and ``subagent`` are the same mark."""
+    word = word.strip().lower()
+    return word[:-1] if word.endswith("s") and word != "headless" else word
+
+
+def _formats() -> str:
+    from xskill.canon.formats import FORMATS
+
+    width = max(len(fmt.name) for fmt in FORMATS)
+    return "\n".join(f"{fmt.name:<{width}}  {fmt.description}" for fmt in FORMATS)
+
+
+def _summary(totals: object) -> list[str]:
+    from xskill.canon.pipeline import Totals
+
+    assert isinstance(totals, Totals)
+    counts, unmatched = totals.counts, totals.unmatched
+    files = f"{totals.files:,} file{'s' if totals.files != 1 else ''}"
+    parts = [f"{counts.trajectories:,} trajectories, {counts.steps:,} steps from {files}"]
+    if unmatched.total:
+        more = "over " if unmatched.full else ""
+        parts.append(f"unmatched: {unmatched.total:,} of {counts.steps:,}, {more}{unmatched.distinct:,} distinct")
+    numbers = sum(tally.numbers for tally in totals.tallies.values())
+    if numbers:
+        parts.append(f"{numbers:,} NaN or infinite numbers read as null")
+    if totals.redacted:
+        kinds = ", ".join(f"{n:,} {kind}" for kind, n in sorted(totals.redacted.items()))
+        parts.append(f"redacted: {kinds}")
+    for reason, n in sorted(counts.dropped.items()):
+        parts.append(f"dropped: {n:,} {reason}")
+    return parts
+
+
+def _unmatched_table(totals: object) -> str:
+    from xskill.canon.pipeline import Totals
+    from xskill.streams.terminal import clean_line
+
+    assert isinstance(totals, Totals)
+    rows = totals.unmatched.most_common()
+    return "\n".join(f"{count}\t{clean_line(raw)}" for raw, count in rows)
