@@ -24,6 +24,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "stats": ("xskill.commands.stats", "Count episodes, steps, outcomes, task types, lengths and tokens."),
     "filter": ("xskill.commands.filter", "Select records by an SQL expression over their columns."),
     "split": ("xskill.commands.split", "Assign train, evolve, validation and test by a hash of a field."),
+    "mine": ("xskill.commands.mine", "Mine the X-Tree of routines that trajectories share."),
     "tree": ("xskill.commands.tree", "Look at an X-Tree, tile episodes, make instances, rewards and context of it."),
     "gate": ("xskill.commands.gate", "Decide whether a candidate bank may replace the current one."),
     "bank": ("xskill.commands.bank", "Show, change, retrieve from, export and evaluate a SkillBank."),

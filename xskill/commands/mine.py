@@ -1,0 +1,113 @@
+"""``xskill mine``: trajectories → X-Tree."""
+
+from __future__ import annotations
+
+from typing import Annotated, Optional
+
+import typer
+
+from xskill.commands.options import Files, Output, Quiet, Rejects, To
+
+
+def command(
+    files: Files = None,
+    preset: Annotated[
+        Optional[str],
+        typer.Option(metavar="NAME", help="Released settings: webarena, scienceworld, webshop or miniwob."),
+    ] = None,
+    outcome: Annotated[
+        Optional[str], typer.Option(metavar="OUTCOME", help="success (default), or failure: mine lessons.")
+    ] = None,
+    p_length: Annotated[
+        Optional[float], typer.Option(metavar="P", help="Exponent of a routine's length in the score (1).")
+    ] = None,
+    p_success: Annotated[
+        Optional[float], typer.Option(metavar="P", help="Exponent of its success share in the score (1).")
+    ] = None,
+    epsilon: Annotated[
+        Optional[float], typer.Option(metavar="E", help="Added to the success share before the power (0).")
+    ] = None,
+    eta: Annotated[
+        Optional[float], typer.Option(metavar="E", help="A merge must save more than E steps an action it holds (0.5).")
+    ] = None,
+    min_frequency: Annotated[
+        Optional[int], typer.Option(metavar="N", help="Least occurrences of a pair that merges (5).")
+    ] = None,
+    max_length: Annotated[Optional[int], typer.Option(metavar="N", help="Longest routine, in actions (8).")] = None,
+    max_skills: Annotated[Optional[int], typer.Option(metavar="N", help="Most nodes of the tree (256).")] = None,
+    min_success_rate: Annotated[
+        Optional[float], typer.Option(metavar="R", help="Least success share of a pair that merges (0).")
+    ] = None,
+    min_families: Annotated[
+        Optional[int], typer.Option(metavar="N", help="Least distinct task types that hold the pair (1).")
+    ] = None,
+    self_pairs: Annotated[
+        Optional[str],
+        typer.Option(metavar="HOW", help="`a a a` holds (a, a) twice: overlapping (default); once: disjoint."),
+    ] = None,
+    successes_only: Annotated[
+        Optional[bool], typer.Option("--successes-only/--all-outcomes", help="Count and merge by successes alone.")
+    ] = None,
+    stratify: Annotated[
+        Optional[str],
+        typer.Option(
+            metavar="FIELD",
+            help="Test association within env, task_type, question_id or length (tertiles), or none; "
+            "default: env when there are several.",
+        ),
+    ] = None,
+    name: Annotated[Optional[str], typer.Option(metavar="NAME", help="Name of the corpus, for the header.")] = None,
+    output: Output = None,
+    to: To = None,
+    rejects: Rejects = None,
+    quiet: Quiet = False,
+) -> None:
+    """Example: xskill mine episodes.jsonl | xskill tree show
+
+    Merge adjacent actions into routines, the pair with the best X-Score first:
+    frequency x length^p x success^p (X-Tree, arXiv 2609.32993). The tree depends on the set of
+    episodes alone, never on their order. Association with success is descriptive.
+    """
+    from xskill.mine.corpus import encode_episodes
+    from xskill.mine.rules import choose
+    from xskill.mine.trees import mine
+    from xskill.records import Episode
+    from xskill.streams.read import read_records
+    from xskill.streams.run import Run
+    from xskill.tree.model import write_tree
+
+    rules = choose(
+        preset,
+        {
+            "outcome": outcome,
+            "p_length": p_length,
+            "p_success": p_success,
+            "epsilon": epsilon,
+            "eta": eta,
+            "min_frequency": min_frequency,
+            "max_length": max_length,
+            "max_skills": max_skills,
+            "min_success_rate": min_success_rate,
+            "min_families": min_families,
+            "self_pairs": self_pairs,
+            "successes_only": successes_only,
+        },
+    )
+    with Run("mine", quiet=quiet, rejects=rejects) as run:
+        corpus = encode_episodes(read_records(files or [], Episode, run))
+        if corpus.n_duplicates:
+            run.drop("repeated", corpus.n_duplicates)
+        tree = mine(corpus, rules, stratify_by=stratify, name=name)
+        if len(corpus.env.names) > 1:
+            how = tree.header.config["stratify"]
+            run.note(
+                f"{len(corpus.env.names)} environments in one stream ({', '.join(corpus.env.names)}): "
+                + (
+                    "association is not stratified, so a routine of the easier one looks like a skill"
+                    if how == "none"
+                    else f"association is tested within each {how}"
+                )
+            )
+        write_tree(tree, output, to=to)
+        stats = tree.header.stats
+        run.set_summary(f"{tree.header.n_nodes} nodes; {stats['steps']:,} steps became {stats['symbols']:,} symbols")

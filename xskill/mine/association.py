@@ -1,0 +1,139 @@
+"""Does holding a routine go with success? Lift, exact one-sided tests, intervals, false discovery rates.
+
+The merges were themselves chosen by success, so these numbers describe and do not prove;
+:mod:`xskill.mine.permutations` makes them honest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache, reduce
+
+import numpy as np
+import numpy.typing as npt
+
+Counts = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+_Z95 = 1.959963984540054
+_DIRECT = 4096
+"""Support up to which distributions are convolved as they are."""
+_NEGLIGIBLE = -70.0
+"""Log of the share of a tilted distribution's mode below which its ends are cut off."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """2 x 2 tables of nodes against the outcome, one for each stratum."""
+
+    hits: Counts
+    """Episodes that hold the node and have the outcome. [n_nodes, n_strata]"""
+    holders: Counts
+    """Episodes with a known outcome that hold the node. [n_nodes, n_strata]"""
+    positives: Counts
+    """Episodes that have the outcome. [n_strata]"""
+    totals: Counts
+    """Episodes with a known outcome. [n_strata]"""
+
+
+def lift(tables: Tables) -> Floats:
+    """sum_s a_s / sum_s n1_s m_s / N_s for each node; NaN when nothing was expected.
+
+    With one stratum: the success rate of the holders over the base rate.
+    """
+    rate = np.nan_to_num(_ratio(tables.positives, tables.totals))  # an empty stratum has no holders
+    expected = (tables.holders * rate).sum(axis=1)
+    return _ratio(tables.hits.sum(axis=1), expected)
+
+
+def fisher(tables: Tables) -> Floats:
+    """One-sided exact p of each node: P(sum_s X_s >= sum_s a_s), X_s hypergeometric, strata independent.
+
+    With one stratum this is Fisher's exact test. NaN for a node without a holder of known outcome.
+    """
+    populations = list(zip(tables.totals.tolist(), tables.positives.tolist(), strict=True))
+    p = np.full(len(tables.hits), np.nan)
+    for node, (hits, holders) in enumerate(zip(tables.hits.sum(axis=1).tolist(), tables.holders.tolist(), strict=True)):
+        drawn = tuple(
+            (total, positive, held) for (total, positive), held in zip(populations, holders, strict=True) if held
+        )
+        if drawn:
+            p[node] = _upper_tail(drawn, hits)
+    return p
+
+
+def benjamini_hochberg(p: Floats) -> Floats:
+    """q-values: the smallest false discovery rate at which each test is found (Benjamini and Hochberg 1995)."""
+    q = np.full(len(p), np.nan)
+    tested = np.flatnonzero(~np.isnan(p))
+    order = tested[np.argsort(p[tested], kind="stable")]
+    scaled = p[order] * len(order) / np.arange(1, len(order) + 1)
+    q[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)
+    return q
+
+
+def wilson(hits: Counts, n: Counts) -> tuple[Floats, Floats]:
+    """95% score interval of hits / n (Wilson 1927); NaN where n is 0."""
+    share = _ratio(hits, n)
+    z2n = _ratio(np.full(n.shape, _Z95**2), n)
+    centre = (share + z2n / 2) / (1 + z2n)
+    half = np.sqrt(share * (1 - share) * z2n + z2n**2 / 4) / (1 + z2n)
+    low = np.where(hits == 0, np.where(n > 0, 0.0, np.nan), np.maximum(centre - half, 0.0))
+    high = np.where(hits == n, np.where(n > 0, 1.0, np.nan), np.minimum(centre + half, 1.0))
+    return low, high
+
+
+def _ratio(above: npt.NDArray[np.float64] | Counts, below: npt.NDArray[np.float64] | Counts) -> Floats:
+    ratio: Floats = np.divide(above, below, out=np.full(np.broadcast(above, below).shape, np.nan), where=below != 0)
+    return ratio
+
+
+@lru_cache(maxsize=65536)
+def _log_weights(total: int, positive: int, held: int) -> tuple[int, Floats]:
+    """Support start and log probabilities of the hypergeometric, from the ratios of neighbours (no factorials)."""
+    low, high = max(0, held + positive - total), min(held, positive)
+    x = np.arange(low, high, dtype=np.float64)
+    ratios = np.log((held - x) * (positive - x)) - np.log((x + 1) * (total - held - positive + x + 1))
+    log_weights = np.concatenate([[0.0], np.cumsum(ratios)])
+    log_weights -= log_weights.max()
+    log_weights -= np.log(np.exp(log_weights).sum())
+    return low, log_weights
+
+
+@lru_cache(maxsize=65536)
+def _upper_tail(drawn: tuple[tuple[int, int, int], ...], hits: int) -> float:
+    """P(sum of hypergeometrics >= hits), each given as (total, positives, held); relative error near 1e-12."""
+    parts = [_log_weights(*each) for each in drawn]
+    low = sum(start for start, _ in parts)
+    if hits <= low:
+        return 1.0
+    tilt = 0.0
+    if len(parts) > 1 and sum(len(weights) for _, weights in parts) > _DIRECT:
+        tilt = _tilt(parts, hits)
+    scale, tilted = 0.0, []
+    for start, log_weights in parts:
+        log_weights = log_weights + tilt * (start + np.arange(len(log_weights)))
+        top = log_weights.max()
+        scale += top
+        kept = np.flatnonzero(log_weights - top > _NEGLIGIBLE) if tilt else np.arange(len(log_weights))
+        low += int(kept[0])
+        tilted.append(np.exp(log_weights[kept[0] : kept[-1] + 1] - top))
+    total = reduce(np.convolve, tilted)
+    tail = total[max(hits - low, 0) :]
+    x = max(hits, low) + np.arange(len(tail))
+    return float(min(1.0, (tail * np.exp(np.clip(scale - tilt * x, -745.0, 709.0))).sum()))
+
+
+def _tilt(parts: list[tuple[int, Floats]], hits: int) -> float:
+    """The exponential tilt under which the sum's mean is ``hits``, so that a cut at the ends costs nothing there."""
+    low, high = -50.0, 50.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        mean = 0.0
+        for start, log_weights in parts:
+            x = start + np.arange(len(log_weights))
+            weights = log_weights + middle * x
+            weights = np.exp(weights - weights.max())
+            mean += float((weights * x).sum() / weights.sum())
+        low, high = (middle, high) if mean < hits else (low, middle)
+    return (low + high) / 2

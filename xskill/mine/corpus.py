@@ -1,0 +1,203 @@
+"""Episodes as integer arrays, in an order that depends on their set and never on the file."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from xskill.errors import BadData
+from xskill.records import Episode
+
+Ints = npt.NDArray[np.int32]
+
+_NODE_ID = re.compile(r"S\d+\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """One label for each episode: codes into sorted names, -1 for null."""
+
+    codes: Ints
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, values: list[str | None]) -> Labels:
+        names = tuple(sorted({value for value in values if value is not None}))
+        code: dict[str | None, int] = {name: number for number, name in enumerate(names)}
+        code[None] = -1
+        return cls(np.fromiter((code[value] for value in values), np.int32, len(values)), names)
+
+    def take(self, chosen: npt.NDArray[np.intp]) -> Labels:
+        """The labels of the chosen episodes; names keep their codes."""
+        return Labels(self.codes[chosen], self.names)
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """What is mined: the steps that each episode generated itself, integer-coded.
+
+    Episodes are sorted by id (then content), tokens and actions as strings, so that two corpora of
+    the same episodes are equal arrays.
+    """
+
+    tokens: tuple[str, ...]
+    """Distinct canonical tokens, sorted; token t has symbol t + 1 in mining."""
+    actions: tuple[tuple[str, ...], ...]
+    """Distinct (token, arg, arg …), sorted by their rendering (:func:`render`)."""
+    token_of: Ints
+    """Token of each distinct action."""
+    steps: Ints
+    """Action of each step, all episodes one after the other."""
+    starts: npt.NDArray[np.int64]
+    """First step of each episode, and the number of steps at the end: [n_episodes + 1]."""
+    ids: tuple[str, ...]
+    outcome: npt.NDArray[np.int8]
+    """1 success, 0 failure, -1 unknown."""
+    question: Labels
+    task_type: Labels
+    env: Labels
+    n_duplicates: int = 0
+    """Records left out because an equal one (id and content) is there."""
+
+    @property
+    def n_episodes(self) -> int:
+        return len(self.ids)
+
+    @property
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """Steps of each episode."""
+        return np.diff(self.starts)
+
+    def step_tokens(self) -> Ints:
+        """Token of each step."""
+        return self.token_of[self.steps]
+
+    def select(self, chosen: npt.NDArray[np.intp]) -> Corpus:
+        """The chosen episodes (indices, with repetition if wanted), in the order given."""
+        lengths = self.lengths[chosen]
+        starts = np.concatenate([[0], np.cumsum(lengths)])
+        where = np.repeat(self.starts[chosen] - starts[:-1], lengths) + np.arange(starts[-1])
+        return Corpus(
+            tokens=self.tokens,
+            actions=self.actions,
+            token_of=self.token_of,
+            steps=self.steps[where],
+            starts=starts,
+            ids=tuple(self.ids[index] for index in chosen.tolist()),
+            outcome=self.outcome[chosen],
+            question=self.question.take(chosen),
+            task_type=self.task_type.take(chosen),
+            env=self.env.take(chosen),
+            n_duplicates=self.n_duplicates,
+        )
+
+
+def render(action: tuple[str, ...]) -> str:
+    """``("take<object>", "mug", "shelf")`` → ``take<object>(mug, shelf)``, as the authors write examples."""
+    token, *args = action
+    return f"{token}({', '.join(args)})" if args else token
+
+
+def own_start(episode: Episode) -> int:
+    """Index of the first step that the episode generated itself (0 unless it is a branch)."""
+    if episode.parent is None:
+        return 0
+    first = episode.parent.step if episode.parent.step is not None else episode.parent.turn
+    return max(first, 0)
+
+
+class _Codes(dict[tuple[str, ...], int]):
+    """Distinct actions in order of appearance."""
+
+    def __missing__(self, action: tuple[str, ...]) -> int:
+        code = self[action] = len(self)
+        return code
+
+
+def encode_episodes(episodes: Iterable[Episode]) -> Corpus:
+    """Code all episodes; of a branch (``parent`` set) only the steps from its fork on.
+
+    Records with the same id and the same content count once; the same id with another content is
+    another episode.
+
+    Raises:
+        BadData: a token has the form of a node id (``S12``), so that the tree could not be read.
+    """
+    lookup = _Codes()
+    codes = array("i")
+    sizes = array("q", [0])
+    ids: list[str] = []
+    outcome = array("b")
+    question: list[str | None] = []
+    task_type: list[str | None] = []
+    env: list[str | None] = []
+    for episode in episodes:
+        first = own_start(episode)
+        actions = episode.actions[first:] if first else episode.actions
+        if episode.args is None:
+            codes.extend([lookup[(token,)] for token in actions])
+        else:
+            args = episode.args[first:] if first else episode.args
+            codes.extend([lookup[(token, *values)] for token, values in zip(actions, args, strict=True)])
+        sizes.append(len(actions))
+        ids.append(episode.id)
+        outcome.append(-1 if episode.success is None else int(episode.success))
+        question.append(episode.question_id)
+        task_type.append(episode.task_type)
+        env.append(episode.env)
+    actions_seen = tuple(lookup)
+    order = sorted(range(len(actions_seen)), key=lambda code: (render(actions_seen[code]), actions_seen[code]))
+    rank = np.empty(len(order), np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    sorted_actions = tuple(actions_seen[code] for code in order)
+    tokens = tuple(sorted({action[0] for action in sorted_actions}))
+    for token in tokens:
+        if _NODE_ID.match(token):
+            raise BadData(f"the token {token!r} has the form of a node id; run `xskill canon` on the log first")
+    number = {token: index for index, token in enumerate(tokens)}
+    corpus = Corpus(
+        tokens=tokens,
+        actions=sorted_actions,
+        token_of=np.fromiter((number[action[0]] for action in sorted_actions), np.int32, len(order)),
+        steps=rank[np.frombuffer(codes, np.intc)] if len(codes) else np.empty(0, np.int32),
+        starts=np.cumsum(np.frombuffer(sizes, np.int64)),
+        ids=tuple(ids),
+        outcome=np.frombuffer(outcome, np.int8) if ids else np.empty(0, np.int8),
+        question=Labels.of(question),
+        task_type=Labels.of(task_type),
+        env=Labels.of(env),
+    )
+    return _in_order(corpus)
+
+
+def _in_order(corpus: Corpus) -> Corpus:
+    """Sort by id and leave out repeated records."""
+    order = sorted(range(corpus.n_episodes), key=corpus.ids.__getitem__)
+    kept: list[int] = []
+    begin = 0
+    while begin < len(order):
+        end = begin + 1
+        while end < len(order) and corpus.ids[order[end]] == corpus.ids[order[begin]]:
+            end += 1
+        if end - begin == 1:
+            kept.append(order[begin])
+        else:
+            distinct = {_content(corpus, index): index for index in order[begin:end]}
+            kept.extend(distinct[content] for content in sorted(distinct))
+        begin = end
+    n_duplicates = corpus.n_episodes - len(kept)
+    if kept == list(range(corpus.n_episodes)):
+        return corpus
+    chosen = corpus.select(np.array(kept, np.intp))
+    return Corpus(**{**{name: getattr(chosen, name) for name in Corpus.__slots__}, "n_duplicates": n_duplicates})
+
+
+def _content(corpus: Corpus, index: int) -> tuple[int | tuple[int, ...], ...]:
+    steps = corpus.steps[corpus.starts[index] : corpus.starts[index + 1]]
+    labels = (corpus.question, corpus.task_type, corpus.env)
+    return (tuple(steps.tolist()), int(corpus.outcome[index]), *(int(label.codes[index]) for label in labels))

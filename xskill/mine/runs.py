@@ -1,0 +1,60 @@
+"""Runs of one symbol, for self-pairs that are counted disjointly: a run of m holds m // 2 of them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from xskill.mine.layout import Ints, Sequence
+
+
+def disjoint(positions: Ints, length: int) -> Ints:
+    """Of the ascending positions of a self-pair of symbols of ``length``, those a greedy pass from the left takes."""
+    if len(positions) < 2:
+        return positions
+    number = np.arange(len(positions))
+    begins = np.empty(len(positions), bool)
+    begins[0] = True
+    np.not_equal(positions[1:] - positions[:-1], length, out=begins[1:])
+    taken: Ints = positions[(number - np.maximum.accumulate(np.where(begins, number, 0))) % 2 == 0]
+    return taken
+
+
+class Runs:
+    """Length of each run, kept at its first and last symbol."""
+
+    def __init__(self, sequence: Sequence) -> None:
+        self._size = np.ones(len(sequence.symbols), np.int32)
+        spans = sequence.symbols[sequence.starts]
+        begins = np.concatenate([[0], np.flatnonzero(spans[1:] != spans[:-1]) + 1])
+        ends = np.append(begins[1:], len(spans)) - 1
+        for edge in (begins, ends):
+            self._size[sequence.starts[edge]] = ends - begins + 1
+
+    def measure(self, positions: Ints, length: int) -> None:
+        """Write down the runs of a new symbol of ``length`` that stands at the ascending positions."""
+        begins = np.flatnonzero(np.concatenate([[True], positions[1:] - positions[:-1] != length]))
+        size = np.diff(np.append(begins, len(positions))).astype(np.int32)
+        self._size[positions[begins]] = size
+        self._size[positions[begins] + (size - 1) * length] = size
+
+    def dissolve(self, positions: Ints, length: int) -> None:
+        """The self-pair at the positions merges: what a run leaves over stands alone."""
+        self._size[positions] = 1
+        self._size[positions + length] = 1
+
+    def shorten(self, edges: Ints, inward: int) -> Ints:
+        """Take away the symbol at one edge of each run.
+
+        Args:
+            edges: positions of the symbols taken, each the first or each the last of its run.
+            inward: signed distance to the run's next symbol.
+
+        Returns:
+            Those edges whose run thereby loses a disjoint pair.
+        """
+        edges = edges[self._size[edges] > 1]
+        size = self._size[edges]
+        self._size[edges + inward] = size - 1
+        self._size[edges + (size - 1) * inward] = size - 1
+        lost: Ints = edges[size % 2 == 0]
+        return lost
