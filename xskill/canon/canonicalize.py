@@ -7,6 +7,7 @@ the goal's options, where the profile asks for them), so it is kept by raw actio
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
@@ -15,7 +16,7 @@ from xskill.canon.parse_call import Call, argument_values, as_text, name_words, 
 from xskill.canon.parse_shell import read_command
 from xskill.canon.parse_text import read_text
 from xskill.canon.profile import Profile, load_profile
-from xskill.canon.rules import Rule, first_word
+from xskill.canon.rules import Rule, bare_name, first_word
 
 Canonical = tuple[str, tuple[str, ...], bool]
 """Token, args, and whether the profile knew the action."""
@@ -26,8 +27,12 @@ MAX_MEMO = 100_000
 """Raw actions whose result is kept; then the memory starts afresh."""
 MAX_MEMO_KEY = 512
 """A longer raw action hardly repeats and is not kept."""
+MAX_TEMPLATE = 8192
+"""A longer text is no command that a template describes; it costs no search either."""
 MAX_UNMATCHED = 10_000
 """Distinct unmatched actions that are listed; more are counted only."""
+
+_LONG_SPACE = re.compile(r"\s{3,}")
 
 
 class Unmatched:
@@ -172,8 +177,9 @@ class _Reader:
         word = first_word(raw)
         text = raw.strip()
         rules = self.templates.get(word, self.any_template)
-        for rule in rules:
-            match = rule.pattern.fullmatch(text) if rule.pattern is not None else None
+        plain = _LONG_SPACE.sub(" ", text) if len(text) > 256 else text
+        for rule in rules if len(text) <= MAX_TEMPLATE else ():
+            match = rule.pattern.fullmatch(plain) if rule.pattern is not None else None
             if match is None:
                 continue
             slots = {name: self._clean(value) for name, value in match.groupdict().items() if value is not None}
@@ -182,7 +188,7 @@ class _Reader:
             token = self._token(rule, slots, goal)
             if token is not None:
                 return token, tuple([slots[name] for name in rule.args or () if name in slots])
-        if word in self.calls or (self.any_call and not command):
+        if bare_name(word) in self.calls or (self.any_call and not command):
             found = self._read_call_text(text, role, goal, any_name=not command)
             if found is not None:
                 return found
@@ -198,19 +204,27 @@ class _Reader:
 
         Named values are slots; positional ones get the names that a rule's ``params`` give.
         """
-        lower = call.name.lower()
-        rules = (
-            self.calls.get(lower) or self.calls.get(lower.rsplit("__", 1)[-1]) or (self.any_call if any_name else ())
-        )
+        rules = self.calls.get(bare_name(call.name), self.any_call if any_name else ())
         only = True
         for rule in rules:
             slots = {**dict(zip(rule.params, call.positional, strict=False)), **call.named, "name": call.name}
             slots["first"], slots["rest"] = name_words(call.name)
-            token = self._token(rule, slots, goal)
             only = only and rule.by_name
+            if rule.name_from is None:
+                token = self._token(rule, slots, goal)
+            else:
+                token = self._renamed(call, slots.get(rule.name_from, ""), goal)
             if token is not None:
                 return token, only
         return None
+
+    def _renamed(self, call: Call, name: str, goal: Mapping[str, str] | None) -> str | None:
+        """Token of the call that an argument names; one step deep."""
+        rules = self.calls.get(bare_name(name), ())
+        if not rules or any(rule.name_from for rule in rules):
+            return None
+        found = self.read_call(Call(name, call.positional, call.named), goal, any_name=False)
+        return found[0] if found else None
 
     def _read_call_text(
         self, text: str, role: str | None, goal: Mapping[str, str] | None, *, any_name: bool
@@ -236,7 +250,7 @@ class _Reader:
         if action.inline:
             slots["argument"] = "inline code"
         elif action.main is not None:
-            slots["argument"] = action.main
+            slots["argument"] = action.main[-256:]
         return self._first(self.commands, slots, action.operands)
 
     def _first(

@@ -13,8 +13,8 @@ from typing import Any
 
 import orjson
 
-_CALL = re.compile(r"\s*([A-Za-z_][\w.:/-]*)\s*\((.*)\)\s*;?\s*$", re.S)
-_BRACKET = re.compile(r"\s*([A-Za-z_][\w-]*)\s*\[(.*)\]\s*$", re.S)
+_CALL = re.compile(r"([A-Za-z_][\w.:/-]*)\s*\((.*)\)$", re.S)
+_BRACKET = re.compile(r"([A-Za-z_][\w-]*)\s*\[(.*)\]$", re.S)
 _NEXT_BRACKET = re.compile(r"\]\s*\[")
 _KEYWORD = re.compile(r"\s*([A-Za-z_]\w*)\s*=(?!=)")
 _QUOTED = re.compile(r"""^[rbfu]{0,2}(?P<q>'''|\"\"\"|'|\")(?P<body>.*)(?P=q)$""", re.S | re.I)
@@ -77,6 +77,7 @@ def parse_call(text: str) -> Call | None:
     >>> parse_call('type [42] [hello] [1]')
     Call(name='type', positional=('42', 'hello', '1'), named={})
     """
+    text = text.strip().rstrip(";")
     match = _CALL.match(text)
     if match:
         name, body = match.groups()

@@ -34,12 +34,13 @@ _TOKEN = re.compile(
 )
 _PARENTHESIS = re.compile(r"[()]")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
-_PROGRAM = re.compile(r"[A-Za-z_\[][\w.+\[-]{0,39}$")
+_PROGRAM = re.compile(r"\[{1,2}$|[A-Za-z_][\w.+-]{0,39}$")
 _LOCAL = re.compile(r"(\.{1,2}|~|\$\w+|/(?!(?:usr/|bin/|sbin/|opt/\w+/bin/)).*)/")
 _VERSION = re.compile(r"[\d.]+$")
-_NUMBER = re.compile(r"[-+]?[\d.,:]+$")
+_NUMBER = re.compile(r"[-+]?\d[\d.,:]*$")
+_LETTER_OPTION = re.compile(r"-[A-Za-z]$")
 _PYTHON = re.compile(
-    r"(?:\s*\#[^\n]*\n|\s*\n)*"
+    r"(?:[ \t]*(?:\#[^\n]*)?\n)*"
     r"(?:from\s+[\w.]+\s+import\b|import\s+\w|(?:async\s+)?def\s+\w+\(|class\s+\w+[:(]|print\(|@\w+|with\s+\w+\(|%\w+|"
     r"(?:for|while|if)\b[^\n;]*:\s*\n|[A-Za-z_][\w.\[\]'\"]*(?:,\s*\w+)*\s*=\s\S|\w+\s=\S)"
 )
@@ -208,7 +209,7 @@ def split_line(text: str) -> list[Simple]:
 def _after_bodies(text: str, position: int, ends: Sequence[str]) -> int:
     """Position after the here-documents that begin at ``position``; the text's end when one never closes."""
     for end in ends:
-        match = re.compile(rf"^\s*{re.escape(end)}[ \t]*$", re.M).search(text, position)
+        match = re.compile(rf"^[ \t]*{re.escape(end)}[ \t]*$", re.M).search(text, position)
         if match is None:
             return len(text)
         position = min(match.end() + 1, len(text))
@@ -302,7 +303,15 @@ def _unwrapped(words_of_line: list[str], words: ShellWords) -> list[str]:
 
 
 def _operands(rest: Sequence[str]) -> tuple[str, ...]:
-    return tuple(word for word in rest if word and not word.startswith("-") and word != "\\")
+    """Words that are no options; a number right after a one-letter option is that option's value."""
+    return tuple(
+        word
+        for before, word in zip(("", *rest), rest, strict=False)
+        if word
+        and not word.startswith("-")
+        and word != "\\"
+        and not (_NUMBER.match(word) and _LETTER_OPTION.match(before))
+    )
 
 
 def _interpreter(program: str, rest: list[str], simple: Simple, words: ShellWords) -> ShellAction:

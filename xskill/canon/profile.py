@@ -10,7 +10,8 @@ A file holds ``name``, ``summary`` and
 * ``[shell]``: word lists for reading command lines (:mod:`xskill.canon.parse_shell`);
 * ``[[rule]]``: first match wins. What it reads is ``match`` (one template or several), ``call`` (names,
   with ``params`` for positional values; no name = any call) or ``on = "command"``; then ``where``
-  (slot → pattern), ``verb``, ``role``, ``args``, ``reread`` (:mod:`xskill.canon.rules`);
+  (slot → pattern), ``verb``, ``role``, ``args`` (:mod:`xskill.canon.rules`), or
+  ``reread`` (the slot holds a shell line that gives the token), or ``name_from`` (the slot names what is called);
 * ``include``: profiles whose rules, classes and lists come after its own;
 * ``[[example]]``: ``raw``, ``token`` and what else the action came with; the project's tests run them.
 """
@@ -29,12 +30,25 @@ from typing import Any, Literal, get_args
 
 from xskill.canon.classes import By, ClassTable, make_lookup
 from xskill.canon.parse_shell import ShellWords
-from xskill.canon.rules import BUILT_IN_FILTERS, On, Output, Rule, compile_output, compile_template, first_word
+from xskill.canon.rules import (
+    BUILT_IN_FILTERS,
+    On,
+    Output,
+    Rule,
+    bare_name,
+    compile_output,
+    compile_template,
+    first_word,
+)
 from xskill.errors import UsageError
 
 PROFILE_NAMES: tuple[str, ...] = (
     "alfworld",
     "scienceworld",
+    "webshop",
+    "miniwob",
+    "webarena",
+    "gui",
     "tools",
     "shell",
     "generic",
@@ -42,7 +56,7 @@ PROFILE_NAMES: tuple[str, ...] = (
 """Shipped profiles."""
 
 _TOP = {"name", "summary", "detect", "clean", "slots", "classes", "shell", "rule", "include", "example"}
-_RULE = {"match", "call", "on", "params", "where", "verb", "role", "args", "reread"}
+_RULE = {"match", "call", "on", "params", "where", "verb", "role", "args", "reread", "name_from"}
 _OPEN = {"generic", "tools", "shell"}
 """Profiles that take anything, so that matching says nothing for them."""
 _NAME_SLOTS = {"first", "rest", "name"}
@@ -66,7 +80,7 @@ class Profile:
     examples: tuple[Mapping[str, Any], ...] = ()
 
     def by_word(self, on: On) -> tuple[dict[str, tuple[Rule, ...]], tuple[Rule, ...]]:
-        """Rules of one kind by first word, and the rules for any word; those stand in every list, in the file's order."""
+        """Rules of one kind by first word, and those for any word, which stand in every list in the file's order."""
         kind = [rule for rule in self.rules if rule.on == on]
         words = sorted({word for rule in kind for word in rule.words})
         table = {word: tuple(rule for rule in kind if not rule.words or word in rule.words) for word in words}
@@ -206,8 +220,8 @@ def _rules(rule: Mapping[str, Any], patterns: Mapping[str, str], filters: Sequen
     unknown = sorted(set(rule) - _RULE)
     if unknown:
         raise ValueError(f"unknown key {unknown[0]!r}; a rule has {', '.join(sorted(_RULE))}")
-    reread = rule.get("reread")
-    if "verb" not in rule and reread is None:
+    reread, name_from = rule.get("reread"), rule.get("name_from")
+    if "verb" not in rule and reread is None and name_from is None:
         raise ValueError("it has no verb")
     verb = compile_output(rule.get("verb", "run"), filters)
     role = compile_output(rule["role"], filters) if rule.get("role") else None
@@ -227,12 +241,13 @@ def _rules(rule: Mapping[str, Any], patterns: Mapping[str, str], filters: Sequen
             on,
             verb,
             role,
-            words=frozenset(name.lower() for name in names),
+            words=frozenset(bare_name(name) for name in names),
             params=tuple(rule.get("params", ())),
             args=args,
             where=where,
             reread=reread,
-            by_name=slots <= _NAME_SLOTS and not where and reread is None,
+            name_from=name_from,
+            by_name=slots <= _NAME_SLOTS and not where and reread is None and name_from is None,
         )
     ]
 

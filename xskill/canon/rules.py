@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from xskill.canon.classes import ClassTable, token_part
@@ -31,6 +31,11 @@ def first_word(text: str) -> str:
     """The word by which rules are dispatched, in lower case: up to a space or an opening bracket."""
     match = _FIRST_WORD.match(text)
     return match.group(1).lower() if match else ""
+
+
+def bare_name(name: str) -> str:
+    """A call's name as rules know it: lower case, without ``module.`` and ``mcp__server__``."""
+    return name.lower().rsplit(".", 1)[-1].rsplit("__", 1)[-1]
 
 
 def compile_template(template: str, patterns: Mapping[str, str]) -> re.Pattern[str]:
@@ -151,7 +156,9 @@ class Rule:
     where: tuple[tuple[str, re.Pattern[str]], ...] = ()
     reread: str | None = None
     """Slot that is itself a shell command and gives the token."""
-    by_name: bool = field(default=False)
+    name_from: str | None = None
+    """Slot of a call that names what is really called: ``computer({"action":"left_click"})`` is read as ``left_click``."""
+    by_name: bool = False
     """The token of a call depends on its name only."""
 
     def holds(self, slots: Slots) -> bool:
