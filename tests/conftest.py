@@ -23,3 +23,9 @@ def shared() -> Path:
 def vectors() -> Path:
     """Worked numbers of the methods."""
     return ROOT / "tests" / "data" / "vectors"
+
+
+@pytest.fixture(scope="session")
+def sample_data() -> Path:
+    """The logs that ship with the project."""
+    return ROOT / "sample_data"

@@ -360,11 +360,12 @@ def decode(line: bytes, kind: type[R]) -> R:
         BadRecord: the line is no JSON, or a field breaks the contract; ``path`` says which.
     """
     try:
-        record: R = _decoder(kind).decode(line)
-    except msgspec.ValidationError as error:
-        if not _UNKNOWN.match(str(error)):
-            raise _bad(error, line) from None
-        record = _decode_with_unknown(line, kind)
+        try:
+            record: R = _decoder(kind).decode(line)
+        except msgspec.ValidationError as error:
+            if not _UNKNOWN.match(str(error)):
+                raise _bad(error, line) from None
+            record = _decode_with_unknown(line, kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise BadRecord(_syntax(error, line)) from None
     if isinstance(record, (Trajectory, Episode)):
@@ -475,7 +476,7 @@ def _plain(path: str) -> str:
 def _parse_quietly(line: bytes) -> Any:
     try:
         return msgspec.json.decode(line)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return None
 
 

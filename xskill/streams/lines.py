@@ -22,14 +22,13 @@ def iter_lines(source: Input) -> Iterator[tuple[int, bytes]]:
     Raises:
         BadRecord: a line longer than :data:`MAX_LINE`, or bytes that are no text at all.
     """
+    _refuse_binary(source)
     readline = source.stream.readline
     number = 0
     while line := readline(MAX_LINE + 1):
         number += 1
         if len(line) > MAX_LINE:
             raise BadRecord(f"a line longer than {MAX_LINE >> 20} MiB", file=source.name, line=number)
-        if number == 1:
-            _refuse_binary(source, line)
         line = line.strip()
         if line.startswith(BOM):
             line = line[len(BOM) :].lstrip()
@@ -37,11 +36,11 @@ def iter_lines(source: Input) -> Iterator[tuple[int, bytes]]:
             yield number, line
 
 
-def _refuse_binary(source: Input, line: bytes) -> None:
+def _refuse_binary(source: Input) -> None:
     """A binary file would only give one strange JSON error after the other."""
-    if line.startswith((b"\xff\xfe", b"\xfe\xff")):
+    head = source.stream.peek(1024)[:1024]
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise BadRecord("UTF-16 text; convert it to UTF-8 (iconv -f UTF-16 -t UTF-8)", file=source.name, byte=0)
-    head = line[:1024]
     at = next((i for i, byte in enumerate(head) if byte < 9 or 13 < byte < 27), None)
     if at is not None and not head.lstrip().startswith((b"{", b"[", BOM + b"{")):
         raise BadRecord("a binary file; expected JSON lines or Parquet", file=source.name, byte=at)

@@ -58,7 +58,7 @@ def read_frames(
                 if letter == b"Z":
                     return
                 if letter == b"E":
-                    raise BadRecord(f"not readable as Parquet: {body.decode()}", file=source.name)
+                    raise BadRecord(f"not usable as Parquet: {body.decode()}", file=source.name)
                 if letter == b"M" and body:
                     take_header(body)
                 if letter == b"F":
@@ -91,7 +91,7 @@ def kind_of(source: Input) -> str:
     A stream is spooled to a temporary file on the way, and ``source`` then stands for that file.
     """
     for frame in read_frames(source, ["schema"]):
-        tags = frame.get_column("schema").unique().to_list() if frame.width else []
+        tags = frame.get_column("schema").unique().to_list()
         for name in CONTRACTS:
             if tags == [f"xskill.{name}/1"]:
                 return name

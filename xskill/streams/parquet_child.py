@@ -31,7 +31,10 @@ def read(path: str, wanted: list[str] | None) -> None:
     lazy = pl.scan_parquet(path)
     if wanted is not None:
         there = lazy.collect_schema().names()
-        lazy = lazy.select([name for name in wanted if name in there])
+        present = [name for name in wanted if name in there]
+        if not present:
+            raise ValueError(f"none of the columns {', '.join(wanted)}; foreign tables go through `xskill canon` first")
+        lazy = lazy.select(present)
     for frame in lazy.collect_batches(chunk_size=ROWS, maintain_order=True):
         if frame.height:
             body = io.BytesIO()

@@ -61,7 +61,7 @@ def iter_raw(
             empty = False
             on_bad(error.at(source.name))
     if empty:
-        raise NoInput("no record in the input")
+        raise NoInput(f"{', '.join(files) or '-'}: no record in the input")
 
 
 def first_lines(files: Sequence[str], n: int, note: Callable[[str], None]) -> Iterator[bytes]:

@@ -72,6 +72,8 @@ def _from_lines(source: Input, kind: type[R], run: Run, headers: list[Record] | 
                     headers.append(header)
                 continue
             run.read += 1
+            if b'"schema"' not in line and line.startswith(b"{") and error.reason.startswith("missing"):
+                error.reason += "; raw logs go through `xskill canon` first"
             run.bad(error.at(source.name, number, raw=line))
             continue
         run.read += 1

@@ -44,8 +44,7 @@ class Run:
         self._rejects = AtomicFile(rejects) if rejects is not None else None
         self._started = time.perf_counter()
         self._bar: Any = None
-        self._inputs = 0
-        self._empty = 0
+        self._inputs: list[tuple[str, int]] = []
         self._next_progress = 0.0
 
     def __enter__(self) -> Run:
@@ -98,7 +97,6 @@ class Run:
 
     def start_input(self, source: Input) -> None:
         """Note that an input begins; shows the progress bar when stderr is a terminal."""
-        self._inputs += 1
         self._close_bar()
         if self.quiet or not sys.stderr.isatty():
             return
@@ -124,21 +122,21 @@ class Run:
             self._bar.update(source.position() - self._bar.n)
 
     def end_input(self, source: Input, records: int) -> None:
-        """Note that an input gave ``records`` records; an empty one among several is only said."""
-        if records == 0:
-            self._empty += 1
-            if not self.quiet:
-                self.note(f"{source.name}: no record in it")
+        """Note that an input gave ``records`` records."""
+        self._inputs.append((source.name, records))
 
     def check_input(self) -> None:
-        """Call after the last input.
+        """Call after the last input: an empty one among several is only said.
 
         Raises:
             NoInput: there was no record at all.
             BadData: there were records, and all were bad.
         """
         if self.read == 0:
-            raise NoInput("no record in the input")
+            raise NoInput(f"{', '.join(name for name, _ in self._inputs)}: no record in the input".removeprefix(": "))
+        for name, records in self._inputs:
+            if records == 0:
+                self.note(f"{name}: no record in it")
         if self.rejected and self.kept == 0 and not self.dropped:
             raise BadData(f"no good record: {self.rejected:,} rejected, see the rejects file")
 

@@ -44,6 +44,12 @@ class Input:
     path: str | None
     spool: Any = None
 
+    def close(self) -> None:
+        """Close the stream (never stdin itself) and remove the spool."""
+        self.stream.close()
+        if self.spool is not None:
+            self.spool.close()
+
     @property
     def stem(self) -> str:
         """File name without its folder and its endings, for ids; ``stdin`` for stdin."""
@@ -126,7 +132,7 @@ def open_inputs(files: Sequence[str], warn: Callable[[str], None]) -> Iterator[I
         try:
             yield opened
         finally:
-            opened.stream.close()
+            opened.close()
 
 
 def _container(head: bytes) -> Container:

@@ -1,0 +1,265 @@
+"""head, check, schema, stats, filter, split on small streams with known answers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.command import xskill
+from xskill.errors import UsageError
+from xskill.records import Trajectory
+from xskill.verbs.partition import Partition, parse_parts
+
+
+def lines(*records: dict[str, Any]) -> str:
+    return "".join(json.dumps(record) + "\n" for record in records)
+
+
+def ids(output: bytes) -> list[str]:
+    return [json.loads(line)["id"] for line in output.splitlines() if b'"id"' in line]
+
+
+T = "xskill.trajectory/1"
+EPISODES = lines(
+    {
+        "schema": T,
+        "id": "e1",
+        "question_id": "q1",
+        "task_type": "heat",
+        "env": "alf",
+        "success": True,
+        "actions": ["a", "b", "a"],
+    },
+    {
+        "schema": T,
+        "id": "e2",
+        "question_id": "q1",
+        "task_type": "heat",
+        "env": "alf",
+        "success": False,
+        "actions": ["a"],
+    },
+    {"schema": T, "id": "e3", "question_id": "q2", "task_type": "cool", "env": "alf", "actions": []},
+    {"schema": T, "id": "e4", "success": True, "actions": ["c", "a"], "parent": {"id": "e1", "turn": 1}, "reward": 0.5},
+)
+TREE = lines(
+    {"schema": "xskill.tree/1", "n_nodes": 3},
+    {
+        "schema": "xskill.node/1",
+        "id": "S0",
+        "children": ["a", "b"],
+        "depth": 1,
+        "length": 2,
+        "expansion": ["a", "b"],
+        "count": 9,
+    },
+    {
+        "schema": "xskill.node/1",
+        "id": "S1",
+        "children": ["c", "c"],
+        "depth": 1,
+        "length": 2,
+        "expansion": ["c", "c"],
+        "count": 5,
+    },
+    {
+        "schema": "xskill.node/1",
+        "id": "S2",
+        "children": ["S0", "c"],
+        "depth": 2,
+        "length": 3,
+        "expansion": ["a", "b", "c"],
+        "count": 4,
+    },
+)
+
+
+def test_head_passes_bytes_through() -> None:
+    first = EPISODES.splitlines(keepends=True)
+    assert xskill("head", "-n", "2", stdin=EPISODES).stdout.decode() == first[0] + first[1]
+    assert xskill("head", "-n", "0", stdin=EPISODES).stdout == b""
+    assert ids(xskill("head", stdin=EPISODES).stdout) == ["e1", "e2", "e3", "e4"]
+
+
+def test_head_of_a_tree_is_a_tree() -> None:
+    out = xskill("head", "-n", "2", stdin=TREE.replace('": 3', '":3')).stdout
+    assert json.loads(out.splitlines()[0])["n_nodes"] == 2
+    assert ids(out) == ["S0", "S1"]
+    xskill("check", stdin=out)
+
+
+def test_head_reads_no_further_than_it_must(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text(EPISODES + "no json at all\n")
+    assert ids(xskill("head", "-n", "4", path).stdout) == ["e1", "e2", "e3", "e4"]
+    assert b":5: expected a JSON object" in xskill("head", "-n", "5", path, check=65).stderr
+
+
+def test_schema_lists_and_prints() -> None:
+    assert xskill("schema").stdout.split()[:3] == [b"trajectory", b"tree", b"node"]
+    assert json.loads(xskill("schema", "node").stdout)["$id"] == "xskill.node/1"
+    assert b"one of trajectory" in xskill("schema", "nodule", check=2).stderr
+
+
+def test_check_tells_every_bad_record() -> None:
+    done = xskill("check", "--json", stdin=EPISODES + TREE)
+    assert json.loads(done.stdout) == {
+        "records": 8,
+        "good": {"node": 3, "trajectory": 4, "tree": 1},
+        "bad": 0,
+        "repeated_ids": 0,
+    }
+    bad = (
+        EPISODES
+        + 'x\n{"id":"e1"}\n{"schema":"xskill.trajectory/1","id":"e1","actions":[]}\n{"schema":"xskill.what/1"}\n'
+    )
+    done = xskill("check", "--json", stdin=bad, check=65)
+    assert json.loads(done.stdout) == {"records": 8, "good": {"trajectory": 5}, "bad": 3, "repeated_ids": 1}
+    told = done.stderr.decode().splitlines()
+    assert told[0] == "xskill check: -:5: expected a JSON object"
+    assert told[1] == "xskill check: -:6: no `schema` field; name the contract with --as"
+    assert told[2] == "xskill check: -:8: schema: unknown contract 'xskill.what/1'"
+    assert "3 of 8 records break their contract" in told[3]
+
+
+def test_check_names_the_contract_and_the_order_of_a_tree() -> None:
+    xskill("check", "--as", "trajectory", stdin='{"id":"a","actions":[]}\n')
+    swapped = "".join(TREE.splitlines(keepends=True)[i] for i in (0, 3, 1, 2))
+    assert b"children[0]: node 'S0' does not stand before its parent" in xskill("check", stdin=swapped, check=65).stderr
+    cut = "".join(TREE.splitlines(keepends=True)[:3])
+    assert b"promises 3 nodes, 2 follow" in xskill("check", stdin=cut, check=65).stderr
+
+
+def test_stats_counts() -> None:
+    report = json.loads(xskill("stats", "--json", stdin=EPISODES).stdout)
+    assert report["episodes"] == 4
+    assert report["steps"] == 6
+    assert report["branches"] == 1
+    assert report["questions"] == 2
+    assert report["outcomes"] == {"successes": 2, "failures": 1, "unknown": 1}
+    assert report["success_rate"] == pytest.approx(2 / 3)
+    assert report["lengths"] == {"min": 0, "q25": 0, "median": 1, "q75": 2, "max": 3}
+    assert report["task_types"]["heat"] == {
+        "episodes": 2,
+        "successes": 1,
+        "failures": 1,
+        "unknown": 0,
+        "success_rate": 0.5,
+    }
+    assert report["tokens"] == {"a": 4, "b": 1, "c": 1}
+    text = xskill("stats", stdin=EPISODES).stdout.decode()
+    assert "2 successes (67% of those with an outcome), 1 failures, 1 unknown" in text
+
+
+@pytest.mark.parametrize(
+    ("expression", "kept"),
+    [
+        ("success", ["e1", "e4"]),
+        ("not success", ["e2"]),
+        ("success is null", ["e3"]),
+        ("success and n_steps < 3", ["e4"]),
+        ("task_type = 'heat' or reward > 0.4", ["e1", "e2", "e4"]),
+        ("id in ('e2', 'e3')", ["e2", "e3"]),
+        ("id like 'e%' and env is not null", ["e1", "e2", "e3"]),
+        ("true", ["e1", "e2", "e3", "e4"]),
+    ],
+)
+def test_filter(expression: str, kept: list[str]) -> None:
+    assert ids(xskill("filter", expression, stdin=EPISODES).stdout) == kept
+
+
+def test_filter_invert_and_errors() -> None:
+    assert ids(xskill("filter", "-v", "success", stdin=EPISODES).stdout) == ["e2", "e3"]
+    assert (
+        b"no column 'sucess'; there are id, question_id" in xskill("filter", "sucess", stdin=EPISODES, check=2).stderr
+    )
+    assert b"not an SQL expression" in xskill("filter", "success and (", stdin=EPISODES, check=2).stderr
+    assert b"not true or false" in xskill("filter", "n_steps + 1", stdin=EPISODES, check=2).stderr
+
+
+def test_filter_cannot_reach_files(tmp_path: Path) -> None:
+    secret = tmp_path / "secret.csv"
+    secret.write_text("a\n1\n")
+    done = xskill("filter", f"id in (select a from read_csv('{secret}'))", stdin=EPISODES, check=None)
+    assert done.returncode == 2
+    assert done.stdout == b""
+
+
+def test_filter_of_a_tree_keeps_the_descendants() -> None:
+    out = xskill("filter", "count = 4", stdin=TREE).stdout
+    assert ids(out) == ["S0", "S2"]
+    assert json.loads(out.splitlines()[0])["n_nodes"] == 2
+    xskill("check", stdin=out)
+
+
+def test_filter_from_and_to_parquet(tmp_path: Path) -> None:
+    path = tmp_path / "x.parquet"
+    xskill("filter", "true", "-o", path, stdin=EPISODES)
+    assert ids(xskill("filter", "success", path).stdout) == ["e1", "e4"]
+    assert xskill("filter", "true", path).stdout == xskill("filter", "true", stdin=EPISODES).stdout
+
+
+def test_split_keeps_questions_together_and_says_the_counts() -> None:
+    done = xskill("split", "--parts", "train=0.5,test=0.5", stdin=EPISODES)
+    parts = {json.loads(line)["id"]: json.loads(line)["split"] for line in done.stdout.splitlines()}
+    assert parts["e1"] == parts["e2"]
+    assert set(parts.values()) <= {"train", "test"}
+    assert b"train " in done.stderr
+
+
+def test_split_into_files(tmp_path: Path) -> None:
+    xskill("split", "--parts", "train=0.5,test=0.5", "--into", tmp_path, stdin=EPISODES)
+    found = ids((tmp_path / "train.jsonl").read_bytes()) + ids((tmp_path / "test.jsonl").read_bytes())
+    assert sorted(found) == ["e1", "e2", "e3", "e4"]
+
+
+@given(
+    st.lists(st.text(max_size=5), unique=True, max_size=30),
+    st.lists(st.text(max_size=5), max_size=30),
+    st.integers(0, 3),
+)
+def test_adding_episodes_moves_none(old: list[str], new: list[str], seed: int) -> None:
+    def parts(keys: list[str]) -> dict[str, str | None]:
+        partition = Partition("id", {"train": 0.6, "test": 0.4}, seed)
+        return {key: partition.place(Trajectory(id=key, actions=[])).split for key in keys}
+
+    before, after = parts(old), parts([*new, *reversed(old)])
+    assert all(after[key] == before[key] for key in old)
+
+
+def test_shares_are_met_and_seeds_differ() -> None:
+    records = [Trajectory(id=str(i), actions=[], extra={"game": i % 1000}) for i in range(4000)]
+    partition = Partition("extra.game", parse_parts("train=0.7,evolve=0.1,validation=0.1,test=0.1"), 0)
+    placed = [partition.place(record).split for record in records]
+    assert partition.counts["train"] == pytest.approx(2800, abs=200)  # 3.5 standard deviations of 1,000 games
+    assert placed[:1000] == placed[1000:2000]
+    other = Partition("extra.game", parse_parts("train=0.7,evolve=0.1,validation=0.1,test=0.1"), 1)
+    assert [other.place(record).split for record in records] != placed
+
+
+def test_a_branch_stays_with_its_parent_and_keep_keeps() -> None:
+    partition = Partition("question_id", {"train": 0.5, "test": 0.5}, 0, keep=True)
+    root = partition.place(Trajectory(id="r", actions=[]))
+    for i in range(20):
+        record = msgspec_branch(i)
+        assert partition.place(record).split == root.split
+    assert partition.place(Trajectory(id="r", actions=[], split="test")).split == "test"
+
+
+def msgspec_branch(i: int) -> Trajectory:
+    from xskill.records import Parent
+
+    return Trajectory(id=f"b{i}", actions=[], parent=Parent(id="r", turn=1))
+
+
+@pytest.mark.parametrize(
+    "text", ["train=0.5", "train=0.5,tset=0.5", "train=x,test=0.5", "train=0,test=1", "train=1.5,test=-0.5"]
+)
+def test_bad_parts(text: str) -> None:
+    with pytest.raises(UsageError):
+        parse_parts(text)
