@@ -113,7 +113,7 @@ def describe(corpus: Corpus, sequence: Sequence, merges: list[Merge], rules: Rul
                 expansion=list(shapes.expansion[index]),
                 frequency=merge.frequency,
                 score=merge.score,
-                outcome_rate=_round(merge.rate) if rules.outcome == "failure" else None,
+                outcome_rate=merge.rate if rules.outcome == "failure" else None,
                 example=_example(corpus, steps, mined[sequence.episode[merge.positions]]),
                 pattern=pattern,
                 slots=slots,
