@@ -157,7 +157,7 @@ class Rule:
     reread: str | None = None
     """Slot that is itself a shell command and gives the token."""
     name_from: str | None = None
-    """Slot of a call that names what is really called: ``computer({"action":"left_click"})`` is read as ``left_click``."""
+    """Slot of a call that names what is called: ``computer({"action":"click"})`` is read as ``click``."""
     by_name: bool = False
     """The token of a call depends on its name only."""
 
