@@ -10,6 +10,7 @@ from xskill.commands.options import AsJson, Files, Output, Quiet, Rejects, To
 
 command = typer.Typer(
     rich_markup_mode=None,
+    add_completion=False,
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Example: xskill mine episodes.jsonl | xskill tree show\n\nLook at an X-Tree, and use it on trajectories.",
@@ -22,7 +23,7 @@ TreeFile = Annotated[
 TreeOption = Annotated[str, typer.Option("--tree", metavar="TREE", help="The tree to use.")]
 
 
-@command.command("show")
+@command.command("show", short_help="Draw the routines of a tree, the most useful first.")
 def show(
     tree: TreeFile = None,
     top: Annotated[int, typer.Option(metavar="N", min=0, help="Show the N best routines; 0: all.")] = 12,
@@ -56,7 +57,7 @@ def show(
         write_text(output, text)
 
 
-@command.command("tile")
+@command.command("tile", short_help="Add to trajectories the routines that they are made of.")
 def tile(
     tree: TreeOption,
     files: Files = None,
@@ -85,7 +86,7 @@ def tile(
                 out.write(record)
 
 
-@command.command("stats")
+@command.command("stats", short_help="Count nodes, and how well a tree describes episodes.")
 def stats(
     tree: TreeFile = None,
     episodes: Annotated[

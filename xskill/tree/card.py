@@ -42,7 +42,7 @@ def draw_card(tree: XTree, name: str, console: Console) -> None:
     """Print one node: its steps with their slots, its statistics, its parts, what it is part of, an example."""
     node, corpus = find(tree, name), corpus_of(tree)
     row = with_parts(node, tree, node.depth)
-    console.print(Text(clean_line(node.id), style="bold") + Text("  ") + tokens(chain(node.expansion)))
+    console.print(Text.assemble((clean_line(node.id), "bold"), "  ", tokens(chain(node.expansion))))
     _section(console, "steps", [(str(step), text) for step, text in enumerate(_steps(node), start=1)])
     _section(console, "numbers", [("", Text(fact)) for fact in _facts(row, corpus.base_rate)])
     types = [UNTYPED if name is None else clean_line(name) for name in node.task_types or []]
@@ -69,9 +69,9 @@ def _section(console: Console, title: str, rows: list[tuple[str, Text]]) -> None
     for name, text in rows:
         for number, line in enumerate(text.wrap(console, max(20, console.width - indent))):
             line.rstrip()
-            lead = Text("  " + (name if number == 0 else ""), style="dim")
-            lead.append(" " * (indent - lead.cell_len))
-            console.print(lead + line, soft_wrap=True)
+            lead = "  " + (name if number == 0 else "")
+            fill = " " * (indent - cell_len(lead))
+            console.print(Text.assemble((lead, "dim"), fill, line), soft_wrap=True)
 
 
 def _routine(node: Node) -> Text:

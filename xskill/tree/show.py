@@ -68,9 +68,9 @@ def _draw_rows(summary: Summary, console: Console, wide: bool) -> None:
     longest = max(cell_len(chain(row.node.expansion)) for _, _, row in lines)
     width = max(20, min(longest, console.width - ids - gap - numbers))
     layout = Layout(ids + gap, width, columns)
-    head = Text(" " * layout.indent) + Text("routine".ljust(width), style="dim")
+    head = Text(" " * layout.indent + "routine".ljust(width), style="dim")
     for column in columns:
-        head.append(column.title.rjust(column.width), style="dim")
+        head.append(column.title.rjust(column.width))
     console.print()
     console.print(head, soft_wrap=True)
     grouped = any(group.task_type is not None for group in summary.groups)
@@ -107,7 +107,7 @@ def _row(row: Routine, first: str, rest: str, layout: Layout, wide: bool) -> Ite
         parts = [cut(chain(row.node.expansion), layout.width)]
     for number, part in enumerate(parts):
         name = clean_line(row.node.id) if number == 0 else ""
-        line = Text(first if name else below, style="dim")
+        line = Text.assemble((first if name else below, "dim"))
         line.append(name, style="" if first else "bold")
         line.append(" " * (layout.indent - line.cell_len))
         line.append_text(tokens(part, faint=bool(first)))
@@ -122,9 +122,7 @@ def _row(row: Routine, first: str, rest: str, layout: Layout, wide: bool) -> Ite
     if wide:
         room = layout.width + sum(column.width for column in layout.columns)
         for part in fold(wide_facts(row), room, joint=" · "):
-            line = Text(below, style="dim")
-            line.append(" " * (layout.indent - line.cell_len))
-            yield line + Text(part, style="dim")
+            yield Text(below + " " * (layout.indent - cell_len(below)) + part, style="dim")
 
 
 def tokens(line: str, *, faint: bool = False) -> Text:

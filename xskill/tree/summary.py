@@ -41,6 +41,7 @@ class Routine:
     known: int
     """Those with an outcome; the denominator of ``rate``."""
     rate: float | None
+    """Their success rate; None when no outcome is known, or when every episode of the corpus is a success."""
     low: float | None
     high: float | None
     """95% Wilson interval of ``rate``."""
@@ -85,15 +86,18 @@ SORTS: dict[str, Callable[[Routine], tuple[float, ...]]] = {
 
 
 def corpus_of(tree: XTree) -> Corpus:
-    """Read the header's ``stats``."""
-    stats, corpus = tree.header.stats, tree.header.corpus
-    base = stats.get("base_rate")
-    outcome = tree.header.outcome
-    before, after = stats.get("symbols_before"), stats.get("symbols_after")
+    """Read the header's ``stats``; a value of a wrong type counts as not told."""
+    stats = tree.header.stats
+
+    def number(name: str) -> float | None:
+        value = stats.get(name)
+        return value if isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0 else None
+
+    before, after, covered = number("steps"), number("symbols"), number(f"steps_{tree.header.outcome}")
     return Corpus(
-        episodes=stats.get("episodes", corpus.n_trajectories),
-        base_rate=base,
-        steps_covered=stats.get(f"steps_{outcome}"),
+        episodes=tree.header.corpus.n_trajectories,
+        base_rate=number("base_rate"),
+        steps_covered=int(covered) if covered else None,
         compression=before / after if before and after else None,
     )
 
@@ -112,7 +116,7 @@ def routine(node: Node, tree: XTree, corpus: Corpus) -> Routine:
         k = 0 if rate is None else round(rate * known)
     else:
         n, known, k = node.episodes, node.episodes_known or 0, node.episodes_success or 0
-        rate = k / known if known and not tree.header.corpus.successful_only else None
+        rate = k / known if known and corpus.base_rate != 1 else None
     low, high = node.success_low, node.success_high
     if rate is None:
         low = high = None

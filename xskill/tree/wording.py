@@ -22,8 +22,8 @@ def facts(summary: Summary) -> str:
     if corpus.episodes is not None:
         parts.append(f"{count(corpus.episodes)} episodes")
     if header.corpus.successful_only:
-        parts.append("successes only")
-    elif corpus.base_rate is not None:
+        parts.append("mined from successes only")
+    if corpus.base_rate is not None:
         parts.append(f"{percent(corpus.base_rate)} succeed")
     parts.append(f"{count(len(summary.tree.nodes))} nodes, {count(summary.n_roots)} used as routines")
     if corpus.compression is not None:

@@ -1,0 +1,142 @@
+"""``xskill tree`` as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.tree.test_show import COOL
+from tests.tree.trees import grow
+from xskill.tree.model import write_tree
+from xskill.tree.released import to_released
+
+
+def xskill(*args: str | Path, stdin: bytes = b"", **env: str) -> subprocess.CompletedProcess[bytes]:
+    clean = {key: value for key, value in os.environ.items() if key not in ("FORCE_COLOR", "NO_COLOR", "COLUMNS")}
+    return subprocess.run(
+        [sys.executable, "-m", "xskill", *map(str, args)], input=stdin, capture_output=True, env={**clean, **env}
+    )
+
+
+def lines(*records: object) -> bytes:
+    return b"".join(json.dumps(record).encode() + b"\n" for record in records)
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    write_tree(COOL, tmp_path / "tree.jsonl")
+    return tmp_path / "tree.jsonl"
+
+
+@pytest.fixture
+def abc(tmp_path: Path) -> Path:
+    write_tree(grow(("S0", "a", "b"), ("S1", "S0", "c")), tmp_path / "abc.jsonl")
+    return tmp_path / "abc.jsonl"
+
+
+def test_show_is_plain_in_a_pipe_and_drawn_when_forced(tree: Path) -> None:
+    piped = xskill("tree", "show", tree)
+    assert piped.stdout.startswith(b"# X-Tree \xc2\xb7 kitchen")
+    assert piped.returncode == 0
+    assert piped.stderr == b""
+    assert xskill("tree", "show", stdin=tree.read_bytes()).stdout == piped.stdout
+    assert xskill("tree", "show", tree, COLUMNS="200").stdout == piped.stdout
+    colour = xskill("tree", "show", tree, FORCE_COLOR="1", COLUMNS="100").stdout
+    assert b"\x1b[" in colour
+    no_colour = xskill("tree", "show", tree, FORCE_COLOR="1", NO_COLOR="1").stdout
+    assert not any(b"\x1b[3%d" % code in no_colour for code in range(1, 8))
+    assert xskill("tree", "show", tree, "--plain", FORCE_COLOR="1").stdout == piped.stdout
+
+
+def test_show_writes_the_authors_form_and_reads_it_back(tree: Path, tmp_path: Path) -> None:
+    done = xskill("tree", "show", tree, "--as", "xtree", "-o", tmp_path / "released.json")
+    assert done.returncode == 0
+    assert json.loads((tmp_path / "released.json").read_bytes()) == to_released(COOL.header, COOL.nodes)
+    again = xskill("tree", "show", tmp_path / "released.json")
+    assert again.stdout == xskill("tree", "show", tree).stdout
+    assert xskill("tree", "show", tree, "--as", "svg").returncode == 2
+
+
+def test_show_explains_what_is_no_tree(tmp_path: Path) -> None:
+    other = tmp_path / "episodes.jsonl"
+    other.write_bytes(lines({"schema": "xskill.trajectory/1", "id": "e", "actions": []}))
+    done = xskill("tree", "show", other)
+    assert done.returncode == 65
+    assert done.stderr.decode() == (
+        f"xskill: {other}: no tree; expected a header line xskill.tree/1, or one JSON object with `nodes`\n"
+    )
+    assert xskill("tree", "show", tmp_path / "none").returncode == 66
+
+
+def test_tile_adds_tiles(abc: Path) -> None:
+    episode = {"schema": "xskill.trajectory/1", "id": "e", "actions": ["a", "b", "c", "d"], "success": True}
+    done = xskill("tree", "tile", "--tree", abc, stdin=lines(episode))
+    assert done.returncode == 0
+    assert json.loads(done.stdout) == {
+        **episode,
+        "tiles": [{"node": "S1", "start": 0, "length": 3}, {"token": "d", "start": 3}],
+        "coverage": 0.75,
+        "tokens_per_action": 0.5,
+    }
+    assert done.stderr.startswith(b"xskill tree tile: read 1; kept 1;")
+
+
+def test_tile_refuses_a_branch_that_copied_more_than_it_has(abc: Path, tmp_path: Path) -> None:
+    good = {"schema": "xskill.trajectory/1", "id": "good", "actions": ["a"]}
+    bad = {**good, "id": "bad", "parent": {"id": "good", "turn": 2}}
+    done = xskill("tree", "tile", "--tree", abc, stdin=lines(bad, good))
+    assert done.returncode == 65
+    assert b"parent.turn: expected 0 to 1, the number of actions, got 2 (trajectory bad)" in done.stderr
+    rejects = tmp_path / "rejects.jsonl"
+    done = xskill("tree", "tile", "--tree", abc, "--rejects", rejects, stdin=lines(bad, good))
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["id"] == "good"
+    assert "trajectory bad" in json.loads(rejects.read_bytes())["reason"]
+
+
+def test_two_things_cannot_come_from_stdin(abc: Path) -> None:
+    done = xskill("tree", "tile", "--tree", "-", stdin=abc.read_bytes())
+    assert done.returncode == 2
+    assert b"cannot both come from stdin" in done.stderr
+
+
+def test_stats_of_tree_and_episodes(abc: Path, tmp_path: Path) -> None:
+    episodes = tmp_path / "episodes.jsonl"
+    episodes.write_bytes(
+        lines(
+            {"id": "1", "actions": ["a", "b", "c", "d"], "success": True},
+            {"id": "2", "actions": ["a", "b"], "success": False},
+            {"id": "3", "actions": ["d", "d"]},
+        )
+    )
+    done = xskill("tree", "stats", abc, "--episodes", episodes, "--json")
+    assert json.loads(done.stdout) == {
+        "environment": None,
+        "nodes": 2,
+        "roots": 1,
+        "primitives": None,
+        "primitives_in_nodes": 3,
+        "compression": None,
+        "depths": {"1": 1, "2": 1},
+        "lengths": {"2": 1, "3": 1},
+        "episodes": {
+            "all": {"episodes": 3, "actions": 8, "tiles": 5, "coverage": 5 / 8, "compression": 8 / 5},
+            "success": {"episodes": 1, "actions": 4, "tiles": 2, "coverage": 3 / 4, "compression": 2.0},
+            "failure": {"episodes": 1, "actions": 2, "tiles": 1, "coverage": 1.0, "compression": 2.0},
+            "unknown": {"episodes": 1, "actions": 2, "tiles": 2, "coverage": 0.0, "compression": 1.0},
+            "nodes_used": 2,
+        },
+    }
+    table = xskill("tree", "stats", abc, "--episodes", episodes).stdout.decode()
+    assert "all                 3         8         5     62.5%        1.60×" in table
+
+
+def test_every_help_starts_with_an_example() -> None:
+    assert b"Example: xskill mine episodes.jsonl | xskill tree show" in xskill("tree", "--help").stdout
+    for name in ("show", "tile", "stats"):
+        assert b"Example: xskill " in xskill("tree", name, "--help").stdout
