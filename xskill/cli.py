@@ -94,7 +94,13 @@ def _leave(error: XskillError) -> None:
 
 _HELP = {"help_option_names": ["-h", "--help"]}
 
-app = typer.Typer(cls=Commands, rich_markup_mode=None, context_settings=_HELP, no_args_is_help=True)
+app = typer.Typer(
+    cls=Commands,
+    rich_markup_mode=None,
+    context_settings=_HELP,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,  # it would print local variables, and they hold text from logs
+)
 
 
 def _version(wanted: bool) -> None:

@@ -27,9 +27,9 @@ def command(
     import sys
 
     from xskill.errors import BadData
-    from xskill.verbs.check import check_stream
     from xskill.streams.terminal import clean_line
     from xskill.streams.text import write_text
+    from xskill.verbs.check import check_stream
 
     def tell(text: str) -> None:
         print(f"xskill check: {clean_line(text)}", file=sys.stderr)

@@ -24,8 +24,8 @@ def command(
     the record (`xskill schema trajectory`), and n_steps. On a tree the chosen nodes keep their descendants.
     """
     from xskill.streams.run import Run
-    from xskill.verbs.select import select
     from xskill.streams.write import open_output
+    from xskill.verbs.select import select
 
     with Run("filter", quiet=quiet, rejects=rejects) as run:
         chosen = select(files or [], expression, run, invert=invert)

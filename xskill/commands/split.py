@@ -35,10 +35,10 @@ def command(
     from contextlib import ExitStack
 
     from xskill.records import Trajectory
-    from xskill.verbs.partition import Partition, parse_parts
     from xskill.streams.read import read_records
     from xskill.streams.run import Run
     from xskill.streams.write import container_of, open_output
+    from xskill.verbs.partition import Partition, parse_parts
 
     partition = Partition(by, parse_parts(parts), seed, keep=keep)
     with Run("split", quiet=quiet, rejects=rejects) as run, ExitStack() as stack:

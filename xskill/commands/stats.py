@@ -25,8 +25,8 @@ def command(
     from xskill.records import Episode
     from xskill.streams.read import read_records
     from xskill.streams.run import Run
-    from xskill.verbs.stats import Statistics, render
     from xskill.streams.text import write_text
+    from xskill.verbs.stats import Statistics, render
 
     with Run("stats", quiet=quiet, rejects=rejects) as run:
         statistics = Statistics()

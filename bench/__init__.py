@@ -1,0 +1,1 @@
+"""Benchmarks: each module prints one table; ``python -m bench NAME`` runs one, without a name all of them."""
