@@ -25,8 +25,8 @@ class Sequence:
 
     symbols: Symbols
     """Symbol at the first and last position of each span; :data:`SEPARATOR` between episodes."""
-    starts: npt.NDArray[np.int64]
-    """First positions of the spans (separators too), ascending."""
+    starts: npt.NDArray[np.int64] | None
+    """First positions of the spans (separators too), ascending; None: every position is one span."""
     episode: Ints
     """Episode of each position."""
     lengths: Ints
@@ -40,7 +40,7 @@ class Sequence:
 
 @dataclass(frozen=True, slots=True)
 class PairIndex:
-    """Where each pair (u, v) stands, separators excluded: p at ``order[first[p]:first[p + 1]]``, ascending."""
+    """Where each pair (u, v) stands that occurs twice or more: p at ``order[first[p]:first[p + 1]]``, ascending."""
 
     order: Ints
     first: npt.NDArray[np.int64]
@@ -68,22 +68,41 @@ def lay_out(corpus: Corpus, room: int = 0) -> Sequence:
     inside = np.ones(size, bool)
     inside[corpus.starts + np.arange(corpus.n_episodes + 1)] = False
     symbols[inside] = (corpus.token_of + 1)[corpus.steps]
-    return Sequence(symbols, np.arange(size), episode, np.ones(len(corpus.tokens) + 1, np.int32))
+    return Sequence(symbols, None, episode, np.ones(len(corpus.tokens) + 1, np.int32))
 
 
 def index_pairs(sequence: Sequence) -> PairIndex:
-    """Sort the positions by the pair that starts there: two stable passes, right symbol then left."""
-    spans = sequence.symbols[sequence.starts]
-    left, right = spans[:-1], spans[1:]
-    inside = np.flatnonzero((left != SEPARATOR) & (right != SEPARATOR))
-    left, right = left[inside], right[inside]
-    by_right = np.argsort(right, kind="stable")
-    order = by_right[np.argsort(left[by_right], kind="stable")]
-    left, right = left[order], right[order]
-    change = np.flatnonzero((left[1:] != left[:-1]) | (right[1:] != right[:-1])) + 1
-    first = np.concatenate([[0], change, [len(order)]]) if len(order) else np.zeros(1, np.int64)
-    positions = sequence.starts[inside[order]].astype(np.int32)
+    """List the positions of each pair that occurs at least twice (once can never pay for a merge)."""
+    spans = sequence.symbols if sequence.starts is None else sequence.symbols[sequence.starts]
+    n_symbols = len(sequence.lengths)
+    key: npt.NDArray[np.int32] | npt.NDArray[np.int64]
+    key = spans[:-1].astype(np.int32) if n_symbols**2 < 2**31 else spans[:-1].astype(np.int64)
+    key = key * key.dtype.type(n_symbols) + spans[1:].astype(key.dtype)
+    order = _argsort(key)
+    key = key[order]
+    first = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]])) if len(key) else np.empty(0, np.intp)
+    frequency = np.diff(np.append(first, len(key)))
+    left, right = np.divmod(key[first], n_symbols)
+    useful = (frequency >= 2) & (left != SEPARATOR) & (right != SEPARATOR)
+    order = order[np.repeat(useful, frequency)]
+    positions = (order if sequence.starts is None else sequence.starts[order]).astype(np.int32)
+    frequency = frequency[useful]
     at = np.full(len(sequence.symbols), -1, np.int32)
-    at[positions] = np.repeat(np.arange(len(first) - 1, dtype=np.int32), np.diff(first))
-    heads = first[:-1]
-    return PairIndex(positions, first, left[heads].astype(np.int32), right[heads].astype(np.int32), at)
+    at[positions] = np.repeat(np.arange(len(frequency), dtype=np.int32), frequency)
+    return PairIndex(
+        order=positions,
+        first=np.concatenate([[0], np.cumsum(frequency)]),
+        left=left[useful].astype(np.int32),
+        right=right[useful].astype(np.int32),
+        at=at,
+    )
+
+
+def _argsort(key: npt.NDArray[np.integer]) -> npt.NDArray[np.intp]:
+    """Stable argsort of non-negative keys, 16 bits a pass: numpy sorts 16-bit numbers in linear time."""
+    order = np.argsort((key & 0xFFFF).astype(np.uint16), kind="stable")
+    shift = 16
+    while len(key) and int(key.max()) >> shift:
+        order = order[np.argsort(((key >> shift) & 0xFFFF).astype(np.uint16)[order], kind="stable")]
+        shift += 16
+    return order

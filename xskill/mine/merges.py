@@ -30,6 +30,9 @@ UNKNOWN, OTHER, GOOD = 0, 1, 2
 _NEAR = 1 - 3e-11
 """Scores this close to the best may round to the same 12 significant digits."""
 
+_ONE = np.int32(1)
+"""Of the columns' own type: numpy takes a path 25 times slower for a Python int."""
+
 
 @dataclass(frozen=True, slots=True)
 class Merge:
@@ -278,10 +281,10 @@ class Miner:
             if self.rules.successes_only:
                 live &= kind == GOOD
             else:
-                np.subtract.at(pairs.known, lost[live & (kind != UNKNOWN)], 1)
-                np.subtract.at(pairs.good, lost[live & (kind == GOOD)], 1)
+                np.subtract.at(pairs.known, lost[live & (kind != UNKNOWN)], _ONE)
+                np.subtract.at(pairs.good, lost[live & (kind == GOOD)], _ONE)
         lost = lost[live]
-        np.subtract.at(pairs.frequency, lost, 1)
+        np.subtract.at(pairs.frequency, lost, _ONE)
         self._rescore(pairs.distinct(lost))
 
     def _list_new(

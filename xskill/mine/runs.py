@@ -24,11 +24,12 @@ class Runs:
 
     def __init__(self, sequence: Sequence) -> None:
         self._size = np.ones(len(sequence.symbols), np.int32)
-        spans = sequence.symbols[sequence.starts]
+        starts = np.arange(len(sequence.symbols)) if sequence.starts is None else sequence.starts
+        spans = sequence.symbols[starts]
         begins = np.concatenate([[0], np.flatnonzero(spans[1:] != spans[:-1]) + 1])
         ends = np.append(begins[1:], len(spans)) - 1
         for edge in (begins, ends):
-            self._size[sequence.starts[edge]] = ends - begins + 1
+            self._size[starts[edge]] = ends - begins + 1
 
     def measure(self, positions: Ints, length: int) -> None:
         """Write down the runs of a new symbol of ``length`` that stands at the ascending positions."""
