@@ -111,6 +111,13 @@ class Trajectory(Record, frozen=True, kw_only=True, tag_field="schema", tag="xsk
     """Share of the actions that lie in a tile with a node."""
     tokens_per_action: float | None = None
     """Tiles / actions."""
+    bonus: float | None = None
+    """Node bonus b of the tiles, each node once (``tree reward``)."""
+    bonus_weight: float | None = None
+    """lambda of the rollout's group."""
+    shaped_reward: float | None = None
+    shaping: list[float | None] | None = None
+    """Potential-based term of each turn, on its first step; never part of ``shaped_reward``."""
     advantage: float | None = None
     values: list[float | None] | None = None
     credits: list[float | None] | None = None
