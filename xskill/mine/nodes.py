@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +15,7 @@ from xskill.mine.layout import Ints, Sequence
 from xskill.mine.merges import Merge
 from xskill.mine.rules import Rules
 from xskill.mine.slots import Values, find_slots
-from xskill.records import Node
+from xskill.records import Node, Slot
 
 Counts = npt.NDArray[np.int64]
 
@@ -98,12 +99,9 @@ def describe(corpus: Corpus, sequence: Sequence, merges: list[Merge], rules: Rul
         "success_low": _numbers(low),
         "success_high": _numbers(high),
     }
-    values = Values.of(corpus)
     nodes = []
-    for index, merge in enumerate(merges):
-        steps = corpus.steps[sequence.step_of(merge.positions)[:, None] + np.arange(shapes.length[index])]
-        counted = steps if not rules.successes_only else steps[corpus.outcome[sequence.episode[merge.positions]] == 1]
-        pattern, slots = find_slots(counted, shapes.expansion[index], values)
+    for index, routine in enumerate(_routines(corpus, sequence, merges, shapes, rules, mined)):
+        merge = merges[index]
         nodes.append(
             Node(
                 id=f"S{index}",
@@ -114,9 +112,9 @@ def describe(corpus: Corpus, sequence: Sequence, merges: list[Merge], rules: Rul
                 frequency=merge.frequency,
                 score=merge.score,
                 outcome_rate=merge.rate if rules.outcome == "failure" else None,
-                example=_example(corpus, steps, mined[sequence.episode[merge.positions]]),
-                pattern=pattern,
-                slots=slots,
+                example=routine.example,
+                pattern=routine.pattern,
+                slots=routine.slots,
                 **{name: column[index] for name, column in columns.items()},
             )
         )
@@ -142,6 +140,35 @@ class _Shapes:
             depth.append(1 + max(depth[merge.left], depth[merge.right]))
         children = [(names[merge.left], names[merge.right]) for merge in merges]
         return cls(children, expansion[first:], depth[first:], [len(tokens) for tokens in expansion[first:]])
+
+
+@dataclass(frozen=True, slots=True)
+class _Routine:
+    """What the arguments tell about one node."""
+
+    example: list[str]
+    pattern: str
+    slots: list[Slot] | None
+
+
+def _routines(
+    corpus: Corpus,
+    sequence: Sequence,
+    merges: list[Merge],
+    shapes: _Shapes,
+    rules: Rules,
+    mined: npt.NDArray[np.int8],
+) -> Iterator[_Routine]:
+    """Example and pattern of each node, over the occurrences that its merge replaced."""
+    values = Values.of(corpus)
+    for merge, expansion in zip(merges, shapes.expansion, strict=True):
+        if values.code.shape[1] == 0:
+            yield _Routine(list(expansion), *find_slots(np.empty((0, len(expansion)), np.int32), expansion, values))
+            continue
+        episodes = sequence.episode[merge.positions]
+        steps = corpus.steps[sequence.step_of(merge.positions)[:, None] + np.arange(len(expansion))]
+        counted = steps[corpus.outcome[episodes] == 1] if rules.successes_only else steps
+        yield _Routine(_example(corpus, steps, mined[episodes]), *find_slots(counted, expansion, values))
 
 
 def _left_over(per_kind: Counts, merges: list[Merge], first: int) -> Counts:

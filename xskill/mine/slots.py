@@ -15,8 +15,8 @@ from xskill.records import Slot
 
 Ints = npt.NDArray[np.int32]
 
-AGREE = 0.95
-"""Share of the occurrences in which two slots must carry the same value, or one slot always the same."""
+_AGREE = 95
+"""Percent of the occurrences in which two slots must carry the same value, or one slot always the same."""
 _PRESENT = 0.5
 """Share of the occurrences in which an argument must be there to be a slot."""
 _TOP = 5
@@ -69,7 +69,7 @@ def find_slots(steps: Ints, expansion: Sequence[str], values: Values) -> tuple[s
             if (code >= 0).mean() < _PRESENT:
                 break
             top = _most_frequent(code, values.names)
-            constant = top[0][0] if top[0][1] >= AGREE * len(code) else None
+            constant = top[0][0] if _mostly(top[0][1], code) else None
             variable = None
             if constant is None:
                 variable = next((name for name, other in variables if _agree(code, other)), None)
@@ -87,7 +87,11 @@ def find_slots(steps: Ints, expansion: Sequence[str], values: Values) -> tuple[s
 
 
 def _agree(code: Ints, other: Ints) -> bool:
-    return bool(((code == other) & (code >= 0)).sum() >= AGREE * len(code))
+    return _mostly(int(((code == other) & (code >= 0)).sum()), code)
+
+
+def _mostly(n: int, code: Ints) -> bool:
+    return 100 * n >= _AGREE * len(code)
 
 
 def _most_frequent(code: Ints, names: tuple[str, ...]) -> list[tuple[str, int]]:
