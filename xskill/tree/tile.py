@@ -108,9 +108,14 @@ def encode(tiler: Tiler, actions: Sequence[str]) -> list[tuple[int, int]]:
 
 def tile(tiler: Tiler, actions: Sequence[str], start: int = 0) -> list[Tile]:
     """The tiling of ``actions[start:]``; ``Tile.start`` counts from the first of all actions."""
+    return as_tiles(tiler, actions, encode(tiler, actions[start:] if start else actions), start)
+
+
+def as_tiles(tiler: Tiler, actions: Sequence[str], pieces: Iterable[tuple[int, int]], start: int = 0) -> list[Tile]:
+    """What :func:`encode` found for ``actions[start:]``, as records."""
     base, last = len(tiler.codes), tiler.width - 1
     tiles = []
-    for symbol, position in encode(tiler, actions[start:] if start else actions):
+    for symbol, position in pieces:
         if base <= symbol < last:
             node = tiler.nodes[symbol - base]
             tiles.append(Tile(node=node.id, start=start + position, length=node.length))

@@ -1,0 +1,101 @@
+"""``xskill tree tile | reward``: use a tree on trajectories."""
+
+from __future__ import annotations
+
+from typing import Annotated, Optional
+
+import typer
+
+from xskill.commands.options import Files, Output, Quiet, Rejects, To
+from xskill.commands.tree_options import TreeOption, one_stdin
+
+
+def tile(
+    tree: TreeOption,
+    files: Files = None,
+    output: Output = None,
+    to: To = None,
+    rejects: Rejects = None,
+    quiet: Quiet = False,
+) -> None:
+    """Example: xskill tree tile --tree tree.jsonl episodes.jsonl
+
+    Add to each trajectory its tiles (the routines and single actions that it is made of), the share of its actions
+    that routines cover, and its tiles per action. Of a branch, the part is tiled that it generated itself.
+    """
+    from xskill.records import Trajectory
+    from xskill.streams.read import read_records
+    from xskill.streams.run import Run
+    from xskill.streams.write import open_output
+    from xskill.tree.model import read_tree
+    from xskill.tree.tile import each_good, tiled, tiler
+
+    one_stdin(tree, files or ["-"])
+    with Run("tree tile", quiet=quiet, rejects=rejects) as run:
+        ready = tiler(read_tree(tree))
+        with open_output(output, to=to, kind=Trajectory) as out:
+            for record in each_good(read_records(files or [], Trajectory, run), lambda t: tiled(t, ready), run):
+                out.write(record)
+
+
+def reward(
+    tree: TreeOption,
+    files: Files = None,
+    outcome: Annotated[
+        str, typer.Option(metavar="FIELD", help="What a rollout got: success (0 or 1) or reward (graded).")
+    ] = "success",
+    scale: Annotated[float, typer.Option(metavar="X", min=0, help="Factor of the bonus.")] = 2.0,
+    strength: Annotated[float, typer.Option(metavar="X", min=0, help="lambda of a group without a success.")] = 0.75,
+    threshold: Annotated[
+        float, typer.Option(metavar="RATE", help="Success rate of a group from which on its lambda is 0.")
+    ] = 0.4,
+    cap: Annotated[
+        Optional[float],
+        typer.Option(metavar="C", min=0, help="Most that may be added: below 1, no failure can outscore a success."),
+    ] = None,
+    shaping: Annotated[
+        Optional[str],
+        typer.Option(metavar="KIND", help="potential: instead, a term for each turn that keeps the optimal policy."),
+    ] = None,
+    gamma: Annotated[float, typer.Option(metavar="G", min=0, max=1, help="Discount, for --shaping potential.")] = 1.0,
+    potential_scale: Annotated[
+        float, typer.Option(metavar="X", min=0, help="Potential of a unit of bonus, for --shaping potential.")
+    ] = 0.1,
+    output: Output = None,
+    to: To = None,
+    rejects: Rejects = None,
+    quiet: Quiet = False,
+) -> None:
+    """Example: xskill tree reward --tree tree.jsonl rollouts.jsonl
+
+    Add to each rollout its bonus (for the routines in it, each once), its group's bonus_weight (lambda: large while
+    few rollouts of a question succeed, 0 from 40% on), its shaped_reward, its advantage in the group, and its tiles.
+    A group is all rollouts of one question_id, so nothing is written before everything was read.
+    """
+    from typing import get_args
+
+    from xskill.errors import UsageError
+    from xskill.records import Trajectory
+    from xskill.streams.read import read_records
+    from xskill.streams.run import Run
+    from xskill.streams.write import open_output
+    from xskill.tree.groups import Outcome, shaped, with_potential
+    from xskill.tree.model import read_tree
+    from xskill.tree.reward import Shaping, bonus_of
+
+    if outcome not in get_args(Outcome):
+        raise UsageError(f"--outcome {outcome}: expected one of {', '.join(get_args(Outcome))}")
+    if shaping not in (None, "potential"):
+        raise UsageError(f"--shaping {shaping}: expected potential")
+    choices = Shaping(strength=strength, threshold=threshold, scale=scale, cap=cap)
+    one_stdin(tree, files or ["-"])
+    with Run("tree reward", quiet=quiet, rejects=rejects) as run:
+        bonus = bonus_of(read_tree(tree))
+        with open_output(output, to=to, kind=Trajectory) as out:
+            records = read_records(files or [], Trajectory, run)
+            if shaping is not None:
+                for record in records:
+                    out.write(with_potential(record, bonus, potential_scale, gamma))
+                return
+            for line in shaped(records, bonus, choices, "reward" if outcome == "reward" else "success"):
+                out.write_line(line)
