@@ -1,0 +1,1 @@
+"""SkillBanks: the model, edits, retrieval, exports."""

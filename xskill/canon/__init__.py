@@ -1,0 +1,1 @@
+"""Raw logs to trajectories: readers, canonical actions, outcomes, redaction."""

@@ -1,0 +1,1 @@
+"""Turn-level credit: advantages, back-up, the bounded teacher, and the baselines."""

@@ -1,0 +1,1 @@
+"""Experience to skills: evidence, routines, lessons, edits."""

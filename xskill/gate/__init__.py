@@ -1,0 +1,1 @@
+"""The validation gate: policies and paired statistics."""

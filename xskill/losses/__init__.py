@@ -1,0 +1,1 @@
+"""Losses for trainers, as numpy references and in torch."""

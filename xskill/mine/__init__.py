@@ -1,0 +1,1 @@
+"""Trajectories to an X-Tree: coding, merging, statistics, slots."""

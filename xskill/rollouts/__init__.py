@@ -1,0 +1,1 @@
+"""Rollout trees: building, checking, growing."""

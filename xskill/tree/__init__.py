@@ -1,0 +1,1 @@
+"""What an X-Tree is for: showing, tiling, instances, rewards, context."""

@@ -1,0 +1,92 @@
+"""The house rules that a machine can check: imports run downward, commands start light, modules stay small."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent / "xskill"
+
+FLOORS: list[set[str]] = [
+    {"errors", "__init__"},
+    {"records"},
+    {"gate", "streams"},
+    {"canon", "verbs"},
+    {"tree", "rollouts", "bank"},
+    {"mine", "credit", "losses"},
+    {"distill"},
+    {"integrations"},
+    {"commands"},
+    {"cli"},
+    {"__main__"},
+]
+"""From the ground up; a package imports of lower floors, and of its own package, only."""
+
+MODULES = sorted(ROOT.rglob("*.py"))
+HEAVY = {"numpy", "polars", "orjson", "rich", "tqdm", "zstandard", "msgspec"}
+
+
+def floor_of(part: str) -> int:
+    return next(i for i, names in enumerate(FLOORS) if part in names)
+
+
+def part_of(path: Path) -> str:
+    return path.relative_to(ROOT).with_suffix("").parts[0]
+
+
+def imports(tree: ast.AST, top_level_only: bool = False) -> list[str]:
+    """Dotted names of all imported modules."""
+    nodes = ast.iter_child_nodes(tree) if top_level_only else ast.walk(tree)
+    found: list[str] = []
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "relative import"
+            if node.module == "xskill":
+                found += [f"xskill.{alias.name}" for alias in node.names]
+            else:
+                found.append(node.module or "")
+    return found
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_imports_run_downward(path: Path) -> None:
+    part = part_of(path)
+    for name in imports(ast.parse(path.read_text())):
+        words = name.split(".")
+        if words[0] != "xskill" or len(words) == 1 or words[1] in (part, "__version__"):
+            continue
+        assert floor_of(words[1]) < floor_of(part), f"{part} imports {name}"
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "commands").glob("*.py")) + [ROOT / "cli.py"], ids=lambda path: path.name
+)
+def test_commands_import_heavy_libraries_only_when_called(path: Path) -> None:
+    for name in imports(ast.parse(path.read_text()), top_level_only=True):
+        words = name.split(".")
+        assert words[0] not in HEAVY, f"{path.name} imports {name} at start-up"
+        assert words[0] != "xskill" or words[1] in ("commands", "errors", "__version__"), name
+
+
+def test_every_module_and_package_says_what_it_is_for() -> None:
+    silent = [str(path.relative_to(ROOT)) for path in MODULES if not ast.get_docstring(ast.parse(path.read_text()))]
+    assert silent == []
+
+
+def test_every_public_function_has_a_docstring() -> None:
+    missing = []
+    for path in MODULES:
+        if path.parent.name == "formats":
+            continue  # the table of formats says once what detect() and read() of every reader do
+        for node in ast.parse(path.read_text()).body:
+            if (
+                isinstance(node, ast.FunctionDef | ast.ClassDef)
+                and not node.name.startswith("_")
+                and not ast.get_docstring(node)
+            ):
+                missing.append(f"{path.relative_to(ROOT)}:{node.name}")
+    assert missing == []
