@@ -1,0 +1,67 @@
+"""Trajectory advantages: how far each rollout's reward is from its question's (ALGORITHMS section 5, step 1)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Std = Literal["population", "sample"]
+
+EPSILON = 1e-6
+
+SKIPPED = (None, "unfinished", "zero-variance", "single-leaf")
+"""Reasons why a trajectory teaches nothing, by code."""
+UNFINISHED, ZERO_VARIANCE, SINGLE_LEAF = 1, 2, 3
+
+
+def group_moments(values: Floats, groups: Ints, n_groups: int, ddof: int = 0) -> tuple[Floats, Floats, Ints]:
+    """Mean, standard deviation and size of each group; NaN values do not count.
+
+    The deviation of a group whose values are all equal is exactly 0, whatever rounding says, and so is
+    that of a group with at most ``ddof`` values.
+    """
+    known = ~np.isnan(values)
+    x, g = values[known], groups[known]
+    size = np.bincount(g, minlength=n_groups)
+    low, high = np.full(n_groups, np.inf), np.full(n_groups, -np.inf)
+    np.minimum.at(low, g, x)
+    np.maximum.at(high, g, x)
+    mean = np.bincount(g, x, n_groups) / np.maximum(size, 1)
+    square = np.bincount(g, (x - mean[g]) ** 2, n_groups)
+    varied = (high > low) & (size > ddof)
+    std = np.zeros(n_groups)
+    std[varied] = np.sqrt(square[varied] / (size[varied] - ddof))
+    return mean, std, size
+
+
+def advantages(reward: Floats, question: Ints, n_questions: int, std: Std = "population") -> tuple[Floats, Ints]:
+    """``A = (R - mean) / (std + 1e-6)`` over the finished leaves of each question (TreeOPSD, arXiv 2610.23181).
+
+    Args:
+        reward: [n] NaN = unfinished; those stay out of mean and deviation.
+        question: [n] codes.
+        n_questions: number of codes.
+        std: ``population`` (divide by n) or ``sample`` (by n - 1, as GRPO code does).
+
+    Returns:
+        [n] advantages, NaN where unfinished, exactly 0 in a question with one leaf or equal rewards; and
+        [n] indices into :data:`SKIPPED`.
+    """
+    largest = np.nanmax(np.abs(reward), initial=0.0)
+    unit = largest if largest > 1e100 else 1.0  # keeps squares of huge rewards finite
+    scaled = reward / unit
+    mean, deviation, size = group_moments(scaled, question, n_questions, ddof=1 if std == "sample" else 0)
+    advantage = np.where(
+        deviation[question] > 0, (scaled - mean[question]) / (deviation[question] + EPSILON / unit), 0.0
+    )
+    advantage[np.isnan(reward)] = np.nan
+    skipped = np.select(
+        [np.isnan(reward), size[question] == 1, deviation[question] == 0],
+        [UNFINISHED, SINGLE_LEAF, ZERO_VARIANCE],
+        0,
+    )
+    return advantage, skipped.astype(np.int64)

@@ -1,0 +1,148 @@
+"""Rollouts as flat arrays: what the trie, the credit and the checks read, without an object a turn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import compress
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+NO_PARENT = -1
+ORPHAN = -2
+"""``Rollouts.parent`` of a branch whose parent is not in the input."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rollouts:
+    """n trajectories with S steps in T turns, as flat arrays."""
+
+    ids: list[str]
+    questions: list[str]
+    actions: list[dict[str, int]]
+    """Of each question: text of an action → its code, which is the first step that has it."""
+    observations: list[dict[str | None, int]]
+    initial: list[str | None]
+    """[n] observation before the first action."""
+    question: Ints
+    """[n] code of the question."""
+    reward: Floats
+    """[n] NaN = unfinished."""
+    parent: Ints
+    """[n] index of the parent trajectory, :data:`NO_PARENT` or :data:`ORPHAN`."""
+    parent_turn: Ints
+    """[n] first turn that the trajectory generated itself (0 without a parent)."""
+    step_start: Ints
+    """[n + 1] first step of each trajectory."""
+    turn_start: Ints
+    """[n + 1] first turn of each trajectory."""
+    turn_of_step: Ints
+    """[S]"""
+    first_step: Ints
+    """[T]"""
+    step_action: Ints
+    """[S] codes of texts are compared within a question only."""
+    step_observation: Ints
+    """[S]"""
+    action: Ints
+    """[T] code of the turn's actions."""
+    observation: Ints
+    """[T] code of what came back."""
+    logprob: Floats
+    """[T] sum over the turn's action tokens; NaN = unknown."""
+    logprob_new: Floats
+    n_tokens: Ints
+    step_reward: Floats
+    """[T] sum of the turn's step rewards, 0 where none is given."""
+    place: list[tuple[str, int]]
+    """[n] input and line of each trajectory."""
+
+    @property
+    def n(self) -> int:
+        """Number of trajectories."""
+        return len(self.ids)
+
+    @property
+    def n_turns(self) -> int:
+        """Number of turns, copies included."""
+        return len(self.first_step)
+
+    @property
+    def lengths(self) -> Ints:
+        """[n] turns of each trajectory."""
+        return np.diff(self.turn_start)
+
+    @property
+    def trajectory(self) -> Ints:
+        """[T] trajectory of each turn."""
+        return np.repeat(np.arange(self.n), self.lengths)
+
+    @property
+    def position(self) -> Ints:
+        """[T] index of the turn in its trajectory."""
+        return np.arange(self.n_turns) - np.repeat(self.turn_start[:-1], self.lengths)
+
+    @property
+    def generated(self) -> NDArray[np.bool_]:
+        """[T] whether the trajectory generated the turn itself (it did not copy it as a prefix)."""
+        return self.position >= np.repeat(self.parent_turn, self.lengths)
+
+    def select(self, keep: NDArray[np.bool_]) -> Rollouts:
+        """The trajectories with ``keep``; branches of the others become orphans."""
+        steps = np.repeat(keep, np.diff(self.step_start))
+        turns = np.repeat(keep, self.lengths)
+        index = np.where(keep, np.cumsum(keep) - 1, ORPHAN)
+        turn_of_step = np.cumsum(np.diff(self.turn_of_step[steps], prepend=-1) != 0) - 1
+        by_turn = ("action", "observation", "logprob", "logprob_new", "n_tokens", "step_reward")
+        return Rollouts(
+            ids=list(compress(self.ids, keep)),
+            questions=self.questions,
+            actions=self.actions,
+            observations=self.observations,
+            initial=list(compress(self.initial, keep)),
+            question=self.question[keep],
+            reward=self.reward[keep],
+            parent=np.where(self.parent >= 0, index[self.parent], self.parent)[keep],
+            parent_turn=self.parent_turn[keep],
+            step_start=starts(np.diff(self.step_start)[keep]),
+            turn_start=starts(self.lengths[keep]),
+            turn_of_step=turn_of_step,
+            first_step=np.flatnonzero(np.diff(turn_of_step, prepend=-1)),
+            step_action=self.step_action[steps],
+            step_observation=self.step_observation[steps],
+            place=list(compress(self.place, keep)),
+            **{name: getattr(self, name)[turns] for name in by_turn},
+        )
+
+
+def texts_of(tables: Sequence[dict[Any, int]], codes: Ints) -> list[Any]:
+    """The text of each code, given the tables of all questions."""
+    wanted = set(codes.tolist())
+    found = {code: text for table in tables for text, code in table.items() if code in wanted}
+    return [found[code] for code in codes.tolist()]
+
+
+def turn_codes(step_code: Ints, turn_of_step: Ints, first_step: Ints) -> Ints:
+    """[T] code of each turn's tuple of step codes; that of a turn with one step is the step's own."""
+    code = step_code[first_step]
+    if len(first_step) == len(step_code):
+        return code
+    size = np.bincount(turn_of_step, minlength=len(first_step))
+    more, depth = np.flatnonzero(size > 1), 1
+    while len(more):
+        above = max(int(code.max()), len(step_code)) + 1  # a longer tuple never equals a shorter one
+        pair = np.stack([code[more], step_code[first_step[more] + depth]], axis=1)
+        code[more] = above + np.unique(pair, axis=0, return_inverse=True)[1].reshape(-1)
+        depth += 1
+        more = more[size[more] > depth]
+    return code
+
+
+def starts(counts: Ints) -> Ints:
+    """[n + 1] where each run of ``counts`` begins, and the end."""
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])

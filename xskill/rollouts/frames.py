@@ -1,0 +1,81 @@
+"""Parquet frames of trajectories into flat arrays, column by column."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from xskill.errors import BadRecord
+from xskill.records import Trajectory, convert
+from xskill.rollouts.gather import Gather, TokenRollout, sum_tokens
+from xskill.streams.columns import TOKENS, schema_of, unpack
+from xskill.streams.run import Run
+
+USED = ("id", "question_id", "reward", "success", "initial_observation", "parent", "steps")
+"""Columns of a trajectory that rollout trees and credit read."""
+
+
+def is_plain(frame: pl.DataFrame) -> bool:
+    """Whether :func:`add_frame` can take the frame: our writer's columns, nothing missing, no token lists."""
+    schema = schema_of(Trajectory)
+    if any(frame.schema.get(name) != schema[name] for name in USED):
+        return False
+    if any(frame[name].null_count() for name in ("id", "question_id", "steps")):
+        return False
+    steps = _steps(frame)
+    if steps["action"].null_count() or (steps["n_tokens"] < 1).any():
+        return False
+    if any(steps[name + TOKENS].null_count() < len(steps) for name in ("logprob", "logprob_new")):
+        return False
+    parent = frame["parent"].struct
+    half = parent.field("id").is_null() != parent.field("turn").is_null()
+    return not half.any() and not (parent.field("turn") < 0).any()
+
+
+def add_frame(frame: pl.DataFrame, gather: Gather, place: tuple[str, int], run: Run) -> list[int]:
+    """Take a plain frame whose first row is at ``place``; gives the good rows."""
+    parent_ids, turns = (frame["parent"].struct.field(name).to_list() for name in ("id", "turn"))
+    rewards = frame["reward" if gather.reward_from == "reward" else "success"].to_list()
+    names, questions = frame["id"].to_list(), frame["question_id"].to_list()
+    initial = frame["initial_observation"].to_list()
+    steps = _steps(frame)
+    actions, observations = steps["action"].to_list(), steps["observation"].to_list()
+    good: list[int] = []
+    start = 0
+    for i, n_steps in enumerate(frame["steps"].list.len().to_list()):
+        link = None if parent_ids[i] is None else (parent_ids[i], turns[i])
+        at = (place[0], place[1] + i)
+        first, start = start, start + n_steps
+        try:
+            gather.add_head(names[i], questions[i], rewards[i], link, initial[i], n_steps, at)
+        except BadRecord as error:
+            run.bad(error.at(*at))
+            continue
+        gather.add_texts(actions[first:start], observations[first:start])
+        good.append(i)
+    if len(good) < frame.height:
+        steps = _steps(frame[good])
+    names_of = ("turn", "reward", "logprob", "logprob_new", "n_tokens")
+    gather.add_numbers({name: steps[name].cast(pl.Float64).fill_null(float("nan")).to_numpy() for name in names_of})
+    return good
+
+
+def add_rows(frame: pl.DataFrame, gather: Gather, place: tuple[str, int], run: Run) -> list[int]:
+    """Take any frame, row by row; gives the good rows."""
+    good: list[int] = []
+    used = frame.select([name for name in USED if name in frame.columns])
+    for i, row in enumerate(used.iter_rows(named=True)):
+        at = (place[0], place[1] + i)
+        try:
+            gather.add(sum_tokens(convert(unpack(row, Trajectory), TokenRollout)), at)
+        except BadRecord as error:
+            run.bad(error.at(*at))
+            continue
+        except (ValueError, TypeError) as error:
+            run.bad(BadRecord(f"a cell is not what its column promises: {error}").at(*at))
+            continue
+        good.append(i)
+    return good
+
+
+def _steps(frame: pl.DataFrame) -> pl.DataFrame:
+    return frame["steps"].explode(empty_as_null=False).struct.unnest()

@@ -1,0 +1,261 @@
+"""Trajectories into flat arrays: slim records, or Parquet columns, step after step."""
+
+from __future__ import annotations
+
+from array import array
+from typing import Annotated, Any, Literal
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from xskill.errors import BadRecord
+from xskill.records import decode
+from xskill.rollouts.columns import NO_PARENT, ORPHAN, Ints, Rollouts, starts, turn_codes
+
+Count = Annotated[int, msgspec.Meta(ge=1)]
+Index = Annotated[int, msgspec.Meta(ge=0)]
+NAN = float("nan")
+
+
+class StepExtra(msgspec.Struct, frozen=True, gc=False):
+    """The one free field of a step that credit reads."""
+
+    mask: list[bool | int] | None = None
+    """One entry a token of the log-probability lists; a token with 0 is left out of sums and counts."""
+
+
+class RolloutStep(msgspec.Struct, frozen=True, gc=False):
+    """The part of a step that credit reads. Its defaults are numbers, so that a column of them is an array at once."""
+
+    action: str
+    observation: str | None = None
+    turn: int | None = -1
+    reward: float | None = NAN
+    logprob: float | None = NAN
+    logprob_new: float | None = NAN
+    n_tokens: Count | None = 1
+
+
+class TokenStep(msgspec.Struct, frozen=True):
+    """The same when log-probabilities may come token by token."""
+
+    action: str
+    observation: str | None = None
+    turn: int | None = None
+    reward: float | None = None
+    logprob: float | list[float] | None = None
+    logprob_new: float | list[float] | None = None
+    n_tokens: Count | None = None
+    extra: StepExtra | None = None
+
+
+class RolloutParent(msgspec.Struct, frozen=True, gc=False):
+    """Parent link of a branch."""
+
+    id: str
+    turn: Index
+
+
+class Rollout(msgspec.Struct, frozen=True, kw_only=True, tag_field="schema", tag="xskill.trajectory/1", gc=False):
+    """The part of a trajectory that rollout trees and credit read; all other fields are skipped unbuilt."""
+
+    id: str
+    question_id: str
+    steps: list[RolloutStep]
+    reward: float | None = None
+    success: bool | None = None
+    initial_observation: str | None = None
+    parent: RolloutParent | None = None
+
+
+class TokenRollout(msgspec.Struct, frozen=True, kw_only=True, tag_field="schema", tag="xskill.trajectory/1"):
+    """The same when log-probabilities may come token by token."""
+
+    id: str
+    question_id: str
+    steps: list[TokenStep]
+    reward: float | None = None
+    success: bool | None = None
+    initial_observation: str | None = None
+    parent: RolloutParent | None = None
+
+
+_decode_sums = msgspec.json.Decoder(Rollout).decode
+
+
+def decode_rollout(line: bytes) -> Rollout:
+    """Read one line; token lists become sums.
+
+    Raises:
+        BadRecord: as :func:`xskill.records.decode`.
+    """
+    try:
+        return _decode_sums(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return sum_tokens(decode(line, TokenRollout))
+
+
+def sum_tokens(record: TokenRollout) -> Rollout:
+    """A record with the sums of its token lists, the masked tokens left out."""
+    steps = [_sum_step(step, i) for i, step in enumerate(record.steps)]
+    rest = {name: getattr(record, name) for name in record.__struct_fields__ if name != "steps"}
+    return Rollout(steps=steps, **rest)
+
+
+def _sum_step(step: TokenStep, index: int) -> RolloutStep:
+    mask = step.extra.mask if step.extra else None
+    sums: list[float | None] = []
+    n_tokens, length = step.n_tokens, None
+    for name, value in (("logprob", step.logprob), ("logprob_new", step.logprob_new)):
+        if not isinstance(value, list):
+            sums.append(value)
+            continue
+        if length not in (None, len(value)):
+            raise BadRecord(f"expected {length} entries, one a token, got {len(value)}", path=f"steps[{index}].{name}")
+        length = len(value)
+        if mask is not None and len(mask) != length:
+            raise BadRecord(f"expected {length} entries, got {len(mask)}", path=f"steps[{index}].extra.mask")
+        chosen = value if mask is None else [x for x, kept in zip(value, mask, strict=True) if kept]
+        sums.append(sum(chosen) if chosen else None)
+        n_tokens = len(chosen) or None
+    return RolloutStep(step.action, step.observation, step.turn, step.reward, sums[0], sums[1], n_tokens)
+
+
+_NUMBERS = {"turn": -1.0, "reward": NAN, "logprob": NAN, "logprob_new": NAN, "n_tokens": 1.0}
+"""Number of a step → what null means."""
+
+
+class Gather:
+    """Collects trajectories.
+
+    Args:
+        reward_from: what counts as a trajectory's reward: its ``reward``, or its ``success`` as 0 or 1.
+    """
+
+    def __init__(self, *, reward_from: Literal["reward", "success"] = "reward") -> None:
+        self.reward_from = reward_from
+        self._ids: list[str] = []
+        self._questions: dict[str, int] = {}
+        self._seen: list[dict[str, int]] = []
+        self._question = array("q")
+        self._reward: list[float | None] = []
+        self._parents: dict[int, tuple[str, int]] = {}
+        self._initial: list[str | None] = []
+        self._n_steps = array("q")
+        self._place: list[tuple[str, int]] = []
+        self._actions: list[dict[str, int]] = []
+        self._observations: list[dict[str | None, int]] = []
+        self._action = array("q")
+        self._observation = array("q")
+        self._numbers = {name: array("d") for name in _NUMBERS}
+
+    def add(self, record: Rollout, place: tuple[str, int] = ("-", 0)) -> None:
+        """Take one trajectory.
+
+        Raises:
+            BadRecord: an id twice in one question.
+        """
+        steps = record.steps
+        reward = record.reward if self.reward_from == "reward" else record.success
+        parent = (record.parent.id, record.parent.turn) if record.parent is not None else None
+        self.add_head(record.id, record.question_id, reward, parent, record.initial_observation, len(steps), place)
+        self.add_texts([step.action for step in steps], [step.observation for step in steps])
+        self._add("turn", [step.turn for step in steps])
+        self._add("reward", [step.reward for step in steps])
+        self._add("logprob", [step.logprob for step in steps])
+        self._add("logprob_new", [step.logprob_new for step in steps])
+        self._add("n_tokens", [step.n_tokens for step in steps])
+
+    def add_texts(self, actions: list[str], observations: list[str | None]) -> None:
+        """Intern the texts of the last head's steps: while they are warm, and in a table as small as its question."""
+        question, first = self._question[-1], len(self._action)
+        steps = range(first, first + len(actions))
+        self._action.fromlist(list(map(self._actions[question].setdefault, actions, steps)))
+        self._observation.fromlist(list(map(self._observations[question].setdefault, observations, steps)))
+
+    def _add(self, name: str, values: list[Any]) -> None:
+        try:
+            self._numbers[name].fromlist(values)
+        except TypeError:
+            null = _NUMBERS[name]
+            self._numbers[name].fromlist([null if value is None else value for value in values])
+
+    def add_head(
+        self,
+        name: str,
+        question_id: str,
+        reward: float | None,
+        parent: tuple[str, int] | None,
+        initial: str | None,
+        n_steps: int,
+        place: tuple[str, int],
+    ) -> None:
+        """Take what is not in the steps of one trajectory; they follow."""
+        question = self._questions.setdefault(question_id, len(self._questions))
+        if question == len(self._seen):
+            self._seen.append({})
+            self._actions.append({})
+            self._observations.append({})
+        index = len(self._ids)
+        if self._seen[question].setdefault(name, index) != index:
+            raise BadRecord(f"the id {name!r} occurs twice in question {question_id!r}", path="id")
+        self._ids.append(name)
+        self._question.append(question)
+        self._reward.append(reward)
+        self._initial.append(initial)
+        self._n_steps.append(n_steps)
+        self._place.append(place)
+        if parent is not None:
+            self._parents[index] = parent
+
+    def add_numbers(self, numbers: dict[str, NDArray[np.float64]]) -> None:
+        """Take the numbers of the last heads' steps as columns; NaN is null."""
+        for name, null in _NUMBERS.items():
+            self._numbers[name].frombytes(np.where(np.isnan(numbers[name]), null, numbers[name]).tobytes())
+
+    def finish(self) -> Rollouts:
+        """The arrays of everything taken."""
+        turn, reward, logprob, logprob_new, n_tokens = (np.frombuffer(self._numbers[name]) for name in _NUMBERS)
+        n_steps = np.asarray(self._n_steps, np.int64)
+        step_start = starts(n_steps)
+        opens = np.ones(len(turn), bool)
+        opens[1:] = (turn[1:] != turn[:-1]) | (turn[1:] < 0)
+        opens[step_start[:-1][n_steps > 0]] = True
+        turn_of_step = np.cumsum(opens) - 1
+        first = np.flatnonzero(opens)
+        known = ~np.isnan(reward)
+        action, observation = (np.frombuffer(codes, np.int64) for codes in (self._action, self._observation))
+        parent, parent_turn = self._find_parents()
+        return Rollouts(
+            ids=self._ids,
+            questions=list(self._questions),
+            actions=self._actions,
+            observations=self._observations,
+            initial=self._initial,
+            step_action=action,
+            step_observation=observation,
+            action=turn_codes(action, turn_of_step, first),
+            observation=turn_codes(observation, turn_of_step, first),
+            question=np.asarray(self._question, np.int64),
+            reward=np.asarray(self._reward, np.float64),
+            parent=parent,
+            parent_turn=parent_turn,
+            step_start=step_start,
+            turn_start=np.searchsorted(first, step_start),
+            turn_of_step=turn_of_step,
+            first_step=first,
+            logprob=logprob[first],
+            logprob_new=logprob_new[first],
+            n_tokens=n_tokens[first].astype(np.int64),
+            step_reward=np.bincount(turn_of_step[known], reward[known], len(first)).astype(np.float64),
+            place=self._place,
+        )
+
+    def _find_parents(self) -> tuple[Ints, Ints]:
+        parent = np.full(len(self._ids), NO_PARENT, np.int64)
+        turn = np.zeros(len(self._ids), np.int64)
+        for i, (name, first) in self._parents.items():
+            parent[i] = self._seen[self._question[i]].get(name, ORPHAN)
+            turn[i] = first
+        return parent, turn

@@ -1,0 +1,122 @@
+"""Rollouts from inputs of any container, into flat arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+import polars as pl
+
+from xskill.errors import BadRecord
+from xskill.records import CreditsHeader, decode
+from xskill.rollouts.build import Trie, build, check_links
+from xskill.rollouts.columns import Rollouts
+from xskill.rollouts.frames import USED, add_frame, add_rows, is_plain
+from xskill.rollouts.gather import Gather, decode_rollout
+from xskill.streams.lines import iter_lines
+from xskill.streams.parquet import read_frames
+from xskill.streams.run import Run
+from xskill.streams.source import Input, open_inputs
+
+
+@dataclass(slots=True)
+class Originals:
+    """The records as they came, in order: lines of JSON, or rows of frames."""
+
+    lines: list[bytes] = field(default_factory=list)
+    frames: list[pl.DataFrame] = field(default_factory=list)
+    order: list[tuple[int, int]] = field(default_factory=list)
+    """(-1, line index) or (frame index, row) of each trajectory."""
+
+
+def read_rollouts(
+    files: Sequence[str],
+    run: Run,
+    *,
+    reward_from: Literal["reward", "success"] = "reward",
+    keep: bool = False,
+) -> tuple[Rollouts, Trie, Originals]:
+    """Read all inputs and build their trees.
+
+    Args:
+        files: names; empty or ``-`` is stdin. JSON lines or Parquet, by content.
+        run: gets the counts and the bad records.
+        reward_from: see :class:`Gather`.
+        keep: hold the records as they came, so that they can be written again.
+
+    Raises:
+        BadRecord: the first bad record, or branch that is no branch of its parent, unless ``run`` keeps rejects.
+        NoInput: no record in any input.
+    """
+    gather, originals = Gather(reward_from=reward_from), Originals()
+    for source in open_inputs(files, run.note):
+        run.start_input(source)
+        before = run.read
+        try:
+            if source.container == "parquet":
+                _from_parquet(source, gather, originals if keep else None, run)
+            elif source.container == "zip":
+                raise BadRecord("a ZIP archive; `xskill canon` reads those it knows", file=source.name, byte=0)
+            else:
+                _from_lines(source, gather, originals if keep else None, run)
+        except BadRecord as error:
+            run.read += 1
+            run.bad(error.at(source.name))
+        run.end_input(source, run.read - before)
+    run.check_input()
+    rollouts = gather.finish()
+    trie = build(rollouts)
+    while bad := check_links(rollouts, trie):  # a branch of a rejected parent becomes an orphan
+        for found in bad.values():
+            run.bad(found)
+        good = np.ones(rollouts.n, bool)
+        good[list(bad)] = False
+        run.kept -= len(bad)
+        rollouts = rollouts.select(good)
+        originals.order = [place for place, kept in zip(originals.order, good, strict=keep) if kept]
+        trie = build(rollouts)
+    run.check_input()
+    return rollouts, trie, originals
+
+
+def _from_lines(source: Input, gather: Gather, originals: Originals | None, run: Run) -> None:
+    name = source.name
+    for number, line in iter_lines(source):
+        try:
+            gather.add(decode_rollout(line), (name, number))
+        except BadRecord as error:
+            if error.path == "schema" and _is_header(line):
+                continue
+            run.read += 1
+            run.bad(error.at(name, number, raw=line))
+            continue
+        run.read += 1
+        run.kept += 1
+        run.progress(source)
+        if originals is not None:
+            originals.order.append((-1, len(originals.lines)))
+            originals.lines.append(line)
+
+
+def _is_header(line: bytes) -> bool:
+    try:
+        decode(line, CreditsHeader)
+    except BadRecord:
+        return False
+    return True
+
+
+def _from_parquet(source: Input, gather: Gather, originals: Originals | None, run: Run) -> None:
+    row = 0
+    for frame in read_frames(source, None if originals is not None else USED):
+        place = (source.name, row + 1)
+        good = add_frame(frame, gather, place, run) if is_plain(frame) else add_rows(frame, gather, place, run)
+        if originals is not None:
+            originals.order += [(len(originals.frames), i) for i in good]
+            originals.frames.append(frame)
+        run.read += frame.height
+        run.kept += len(good)
+        run.progress(source)
+        row += frame.height
