@@ -1,0 +1,23 @@
+"""What is held out stays out of what a bank is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from xskill.errors import BadData
+from xskill.records import Trajectory
+
+HELD_OUT = ("validation", "test")
+
+
+class HeldOut(BadData):
+    """An episode of a split that skills must not be made from."""
+
+
+def check_split(record: Trajectory, allowed: Collection[str]) -> None:
+    """Raise :class:`HeldOut` for a validation or test episode, unless its split is allowed by name."""
+    if record.split in HELD_OUT and record.split not in allowed:
+        raise HeldOut(
+            f"episode {record.id!r} is marked {record.split}: skills made from it could not be validated on it; "
+            f"leave it out (xskill filter \"split = 'train'\") or say --allow-split {record.split}"
+        )

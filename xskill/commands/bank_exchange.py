@@ -1,0 +1,124 @@
+"""``xskill bank import``, ``export`` and ``sft``: banks in other tools' forms."""
+
+from __future__ import annotations
+
+from typing import Annotated, Optional
+
+import typer
+
+from xskill.commands.bank_show import BankFile, BankOption, bank_path
+from xskill.commands.options import Files, Output, Quiet, Rejects, To
+from xskill.errors import UsageError
+
+FORMS = ("skillrl", "skills", "prompt")
+
+
+def import_(
+    file: Annotated[Optional[str], typer.Argument(metavar="[FILE]", help="SkillRL JSON; none or - is stdin.")] = None,
+    output: Output = None,
+    to: To = None,
+    quiet: Quiet = False,
+) -> None:
+    """Example: xskill bank import claude_style_skills.json -o bank.jsonl
+
+    Read SkillRL's skill file (general_skills, task_specific_skills or query_type_skills, common_mistakes) as a bank.
+    `xskill bank export --as skillrl` gives it back as it was.
+    """
+    from xskill.bank.model import write_bank
+    from xskill.bank.skillrl import read_skillrl
+    from xskill.streams.run import Run
+
+    with Run("bank import", quiet=quiet) as run:
+        bank = read_skillrl(file or "-")
+        run.read = run.kept = len(bank.skills)
+        run.set_summary(f"bank {bank.version}")
+        write_bank(output, bank, to)
+
+
+def export(
+    file: BankFile = None,
+    bank: BankOption = None,
+    form: Annotated[str, typer.Option("--as", metavar="NAME", help=" · ".join(FORMS))] = "skills",
+    output: Annotated[
+        Optional[str],
+        typer.Option("--output", "-o", metavar="PATH", help="File (skillrl, prompt) or new folder (skills)."),
+    ] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Example: xskill bank export bank.jsonl --as skills -o skills
+
+    skills: one Agent Skills folder a skill. skillrl: the JSON that SkillRL loads. prompt: text for a system prompt.
+    Secrets are redacted once more on the way out.
+    """
+    from xskill.bank.agent_skills import skill_folders, write_folders
+    from xskill.bank.model import read_bank
+    from xskill.bank.prompt import render_prompt
+    from xskill.bank.skillrl import to_skillrl
+    from xskill.streams.run import Run
+    from xskill.streams.terminal import clean
+    from xskill.streams.write import write_text
+
+    if form not in FORMS:
+        raise UsageError(f"--as {form}: expected one of {', '.join(FORMS)}")
+    if form == "skills" and output in (None, "-"):
+        raise UsageError("--as skills writes folders: name a new one with -o DIR")
+    with Run("bank export", quiet=quiet) as run:
+        found = read_bank(bank_path(file, bank), run)
+        run.read = run.kept = len(found.skills)
+        if form == "skills" and output is not None:
+            write_folders(output, skill_folders(found), clean)
+        elif form == "skillrl":
+            import json
+
+            write_text(output, json.dumps(to_skillrl(found), indent=2, ensure_ascii=False))
+        else:
+            write_text(output, clean(render_prompt(found.skills)))
+
+
+def sft(
+    files: Files = None,
+    bank: Annotated[str, typer.Option("--bank", metavar="FILE", help="The bank.")] = ...,  # type: ignore[assignment]
+    everything: Annotated[
+        bool, typer.Option("--all", help="Keep episodes too that failed or whose outcome is unknown.")
+    ] = False,
+    budget: Annotated[
+        Optional[int], typer.Option(metavar="TOKENS", min=0, help="Longest skill text in the system prompt.")
+    ] = None,
+    allow_split: Annotated[
+        Optional[list[str]], typer.Option(metavar="NAME", help="Accept episodes of a held-out split; repeatable.")
+    ] = None,
+    output: Output = None,
+    rejects: Rejects = None,
+    quiet: Quiet = False,
+) -> None:
+    """Example: xskill bank sft episodes.jsonl --bank bank.jsonl -o sft.jsonl
+
+    Cold-start demonstrations: each successful episode as chat `messages`, with its skills in the system prompt, and the
+    skill named where the actions follow it.
+    """
+    import msgspec
+
+    from xskill.bank.model import read_bank
+    from xskill.bank.retrieve import build_index
+    from xskill.bank.sft import demonstration
+    from xskill.bank.splits import check_split
+    from xskill.records import Trajectory
+    from xskill.streams.read import read_records
+    from xskill.streams.run import Run
+    from xskill.streams.text import open_lines
+
+    following = 0
+    with Run("bank sft", quiet=quiet, rejects=rejects) as run, open_lines(output) as write_line:
+        index = build_index(read_bank(bank, run))
+        for record in read_records(files or [], Trajectory, run):
+            check_split(record, allow_split or [])
+            if not everything and record.success is not True:
+                run.drop("no success")
+                continue
+            row = demonstration(record, index, budget=budget)
+            if row is None:
+                run.drop("no steps")
+                continue
+            following += bool(row["skills"])
+            write_line(msgspec.json.encode(row))
+        run.set_summary(f"{following:,} follow a skill")

@@ -1,0 +1,64 @@
+"""``xskill bank retrieve``: the skills that a task needs."""
+
+from __future__ import annotations
+
+from typing import Annotated, Optional
+
+import typer
+
+from xskill.commands.options import AsJson, Files, Output, Quiet, Rejects
+
+
+def command(
+    files: Files = None,
+    bank: Annotated[str, typer.Option("--bank", metavar="FILE", help="The bank.")] = ...,  # type: ignore[assignment]
+    task: Annotated[Optional[str], typer.Option(metavar="TEXT", help="One task instead of a stream of tasks.")] = None,
+    task_type: Annotated[Optional[str], typer.Option(metavar="NAME", help="Type of that task.")] = None,
+    top: Annotated[int, typer.Option(metavar="K", min=0, help="Task skills at most.")] = 6,
+    threshold: Annotated[
+        float, typer.Option(metavar="S", help="Similarity from which a skill of another or unknown type is taken.")
+    ] = 0.4,
+    budget: Annotated[
+        Optional[int], typer.Option(metavar="TOKENS", min=0, help="Leave out what does not fit (4 characters a token).")
+    ] = None,
+    embed: Annotated[
+        Optional[str],
+        typer.Option(metavar="openai:MODEL|local:MODEL", help="Similarity of embeddings instead of words."),
+    ] = None,
+    base_url: Annotated[Optional[str], typer.Option(metavar="URL", help="Endpoint for --embed openai:MODEL.")] = None,
+    as_json: AsJson = False,
+    output: Output = None,
+    rejects: Rejects = None,
+    quiet: Quiet = False,
+) -> None:
+    """Example: xskill bank retrieve --bank bank.jsonl --task "put a clean apple in the fridge"
+
+    All general skills, the best task skills (those of the task's own type first), and the mistakes of the type, as text
+    for a prompt. A stream of tasks (trajectories, or JSON lines with a `task`) gives one JSON line a task.
+    """
+    import msgspec
+
+    from xskill.bank.embed import encoder
+    from xskill.bank.model import read_bank
+    from xskill.bank.prompt import render_prompt
+    from xskill.bank.retrieve import build_index, retrieve
+    from xskill.bank.tasks import Task, read_tasks, retrieved_row
+    from xskill.streams.run import Run
+    from xskill.streams.terminal import clean
+    from xskill.streams.text import open_lines, write_text
+
+    with Run("bank retrieve", quiet=quiet or task is not None, rejects=rejects) as run:
+        index = build_index(read_bank(bank, run), encoder(embed, base_url) if embed is not None else None)
+        options = {"top": top, "threshold": threshold, "budget": budget}
+        if task is not None:
+            hits = retrieve(index, task, task_type, **options)  # type: ignore[arg-type]
+            if as_json:
+                row = retrieved_row(Task(task=task, task_type=task_type), hits)
+                write_text(output, msgspec.json.encode(row).decode())
+            else:
+                write_text(output, clean(render_prompt(hit.skill for hit in hits)))
+            return
+        with open_lines(output) as write_line:
+            for one in read_tasks(files or [], run):
+                hits = retrieve(index, one.task, one.task_type, **options)  # type: ignore[arg-type]
+                write_line(msgspec.json.encode(retrieved_row(one, hits)))

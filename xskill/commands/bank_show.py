@@ -1,0 +1,71 @@
+"""``xskill bank show`` and ``xskill bank diff``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Optional
+
+import typer
+
+from xskill.commands.options import AsJson, Output, Quiet
+from xskill.errors import UsageError
+
+BankFile = Annotated[Optional[str], typer.Argument(metavar="[BANK]", help="A bank; none or - is stdin.")]
+BankOption = Annotated[Optional[str], typer.Option("--bank", metavar="FILE", help="The bank; - is stdin.")]
+
+
+def bank_path(argument: str | None, option: str | None) -> str:
+    """The one bank that was named, as an argument or with ``--bank``; stdin when neither was."""
+    if argument is not None and option is not None:
+        raise UsageError("name the bank once: as an argument or with --bank")
+    return argument or option or "-"
+
+
+def show(
+    file: BankFile = None,
+    bank: BankOption = None,
+    skill: Annotated[Optional[str], typer.Option(metavar="ID", help="Show one skill with its evidence.")] = None,
+    as_json: AsJson = False,
+    output: Output = None,
+    quiet: Quiet = False,
+) -> None:
+    """Example: xskill bank show bank.jsonl
+
+    Show a bank: version, tiers, every skill with its steps and the numbers that it stands on.
+    """
+    import msgspec
+
+    from xskill.bank.model import read_bank
+    from xskill.bank.show import as_rows, as_text
+    from xskill.streams.run import Run
+    from xskill.streams.terminal import clean
+    from xskill.streams.write import write_text
+
+    with Run("bank show", quiet=True) as run:
+        found = read_bank(bank_path(file, bank), None if quiet else run)
+    if skill is not None and all(one.id != skill for one in found.skills):
+        raise UsageError(f"--skill {skill}: no such id in the bank; `xskill bank show` lists them")
+    if as_json:
+        write_text(output, msgspec.json.encode(as_rows(found, skill)).decode())
+    else:
+        write_text(output, clean(as_text(found, skill)))
+
+
+def diff(
+    file: Annotated[Optional[str], typer.Argument(metavar="[NEW]", help="The newer bank; none or - is stdin.")] = None,
+    bank: Annotated[str, typer.Option("--bank", metavar="FILE", help="The older bank.")] = ...,  # type: ignore[assignment]
+    as_json: AsJson = False,
+    output: Output = None,
+) -> None:
+    """Example: xskill bank diff candidate.jsonl --bank bank.jsonl
+
+    What changed from --bank to NEW: + added, - removed, ~ changed. The order of skills is no difference.
+    """
+    import msgspec
+
+    from xskill.bank.diff import as_rows, as_text
+    from xskill.bank.model import read_bank
+    from xskill.streams.terminal import clean
+    from xskill.streams.write import write_text
+
+    old, new = read_bank(bank), read_bank(file or "-")
+    write_text(output, msgspec.json.encode(as_rows(old, new)).decode() if as_json else clean(as_text(old, new)))
