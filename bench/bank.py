@@ -10,7 +10,6 @@ from xskill.bank.model import make_bank
 from xskill.bank.retrieve import build_index, retrieve
 from xskill.records import Skill
 
-
 SKILLS, QUERIES = 10_000, 3_000
 VOCABULARY = [f"word{rank}" for rank in range(1, 5001)]
 WEIGHTS = [1 / rank for rank in range(1, 5001)]

@@ -9,7 +9,6 @@ from bench.measure import machine
 from xskill.gate.compare import Metric, by_task, compare
 from xskill.records import Result
 
-
 TASKS = 10_000
 
 
