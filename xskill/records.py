@@ -126,6 +126,8 @@ class Trajectory(Record, frozen=True, kw_only=True, tag_field="schema", tag="xsk
     weights: list[float | None] | None = None
     residuals: list[float | None] | None = None
     losses: list[float | None] | None = None
+    sequence_ratio: float | None = None
+    """GSPO: exp of the mean token log ratio of the whole rollout."""
     skipped: str | None = None
 
 
@@ -313,6 +315,7 @@ CONTRACTS: dict[str, type[Record]] = {
     "tree": TreeHeader,
     "node": Node,
     "credits": CreditsHeader,
+    "turn_credit": TurnCredit,
     "evidence": Evidence,
     "skill": Skill,
     "edit": Edit,
