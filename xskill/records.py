@@ -226,6 +226,31 @@ class CreditsHeader(Record, frozen=True, kw_only=True, tag_field="schema", tag="
     extra: dict[str, Any] = {}
 
 
+class TurnCredit(Record, frozen=True, kw_only=True, tag_field="schema", tag="xskill.turn_credit/1"):
+    """One turn of a credited trajectory (``credit --per-turn``)."""
+
+    id: str
+    """Of the trajectory."""
+    question_id: str
+    turn: int
+    step: int
+    """First step of the turn."""
+    n_steps: int = 1
+    action: str
+    """Of the first step."""
+    advantage: float | None = None
+    """Of the trajectory."""
+    value: float | None = None
+    credit: float | None = None
+    target: float | None = None
+    target_ratio: float | None = None
+    weight: float | None = None
+    log_ratio: float | None = None
+    residual: float | None = None
+    loss: float | None = None
+    skipped: str | None = None
+
+
 class Skill(Record, frozen=True, kw_only=True, tag_field="schema", tag="xskill.skill/1"):
     """One skill, or one mistake to avoid, with the evidence it stands on."""
 
