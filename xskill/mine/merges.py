@@ -16,16 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from xskill.mine.layout import SEPARATOR, Ints, PairIndex, Sequence
+from xskill.mine.outcomes import GOOD, IGNORED, Classes, Counts, count, has_outcome
 from xskill.mine.pairs import Pairs
 from xskill.mine.rules import Rules
 from xskill.mine.runs import Runs, disjoint
 from xskill.mine.ties import Ranks
-
-Classes = npt.NDArray[np.int8]
-Counts = tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]
-
-UNKNOWN, OTHER, GOOD = 0, 1, 2
-"""Class of an episode: outcome unknown, the other outcome, the outcome that is mined."""
 
 _NEAR = 1 - 3e-11
 """Scores this close to the best may round to the same 12 significant digits."""
@@ -55,7 +50,7 @@ class Miner:
     Args:
         sequence: the corpus as laid out; not changed.
         index: its pairs; not changed, so that many miners can share it.
-        classes: class of each episode: :data:`UNKNOWN`, :data:`OTHER` or :data:`GOOD`. [n_episodes]
+        classes: what each episode counts for (:mod:`xskill.mine.outcomes`). [n_episodes]
         families: task type of each episode, -1 for null. [n_episodes]
         expansions: tokens of each symbol of the sequence.
         rules: what may merge, and the score.
@@ -70,13 +65,13 @@ class Miner:
         expansions: Many[tuple[int, ...]],
         rules: Rules,
     ) -> None:
-        known = int((classes != UNKNOWN).sum())
+        known = int(has_outcome(classes).sum())
         good = int((classes == GOOD).sum())
         self.rules = rules
         self._base = good / known if known else 1.0
-        self._rated = good < known and not rules.successes_only
+        self._rated = good < known
         """Whether the rate can differ from 1."""
-        self._classed = self._rated or rules.successes_only
+        self._classed = self._rated or bool((classes == IGNORED).any())
         """Whether the class of an occurrence changes any count."""
         self._class = classes
         self._families = families
@@ -102,8 +97,12 @@ class Miner:
 
     def _start(self, index: PairIndex) -> None:
         n = len(index.left)
-        pair = np.repeat(np.arange(n, dtype=np.int32), np.diff(index.first)) if self._classed else None
-        counts = self._count(pair, self._kinds(index.order), np.diff(index.first))
+        if self._classed:
+            pair = np.repeat(np.arange(n, dtype=np.int32), np.diff(index.first))
+            counts = count(pair, self._kinds(index.order), n)
+        else:
+            frequency = np.diff(index.first)
+            counts = frequency, frequency.copy(), frequency.copy()
         if self._runs is not None:
             for double in np.flatnonzero(index.left == index.right):
                 listed = index.order[index.first[double] : index.first[double + 1]]
@@ -132,28 +131,11 @@ class Miner:
         """Class of the episode at each position; None when no count depends on it."""
         return self._class[self._episode[positions]] if self._classed else None
 
-    def _count(self, key: npt.NDArray[Any] | None, kind: Classes | None, frequency: npt.NDArray[Any]) -> Counts:
-        """For each key: frequency, occurrences with an outcome, with the mined one.
-
-        Args:
-            key: key of each occurrence.
-            kind: class of each occurrence; None when classes do not count.
-            frequency: occurrences of each key.
-        """
-        if kind is None or key is None:
-            return frequency, frequency.copy(), frequency.copy()
-        good = np.bincount(key[kind == GOOD], minlength=len(frequency))
-        if self.rules.successes_only:
-            return good, good.copy(), good.copy()
-        return frequency, np.bincount(key[kind != UNKNOWN], minlength=len(frequency)), good
-
     def _recount(self, counts: Counts, key: int, positions: Ints) -> None:
         """Put the counts of a disjointly counted self-pair in the place of the overlapping ones."""
-        one = np.array([len(positions)])
-        for column, count in zip(
-            counts, self._count(np.zeros(len(positions), np.intp), self._kinds(positions), one), strict=True
-        ):
-            column[key] = count[0]
+        one = count(np.zeros(len(positions), np.intp), self._kinds(positions), 1)
+        for column, number in zip(counts, one, strict=True):
+            column[key] = number[0]
 
     def _rescore(self, changed: npt.NDArray[np.integer]) -> None:
         """Scores of the changed pairs, up to a constant factor; -1 where a pair may not merge as it stands."""
@@ -209,8 +191,7 @@ class Miner:
 
     def _n_families(self, positions: Ints) -> int:
         episodes = self._episode[positions]
-        if self.rules.successes_only:
-            episodes = episodes[self._class[episodes] == GOOD]
+        episodes = episodes[self._class[episodes] != IGNORED]
         return int((np.unique(self._families[episodes]) >= 0).sum())
 
     def _merge(self, pair: int, positions: Ints) -> Merge:
@@ -278,11 +259,9 @@ class Miner:
         pairs = self._pairs
         live = lost >= 0
         if kind is not None:
-            if self.rules.successes_only:
-                live &= kind == GOOD
-            else:
-                np.subtract.at(pairs.known, lost[live & (kind != UNKNOWN)], _ONE)
-                np.subtract.at(pairs.good, lost[live & (kind == GOOD)], _ONE)
+            live &= kind != IGNORED
+            np.subtract.at(pairs.known, lost[live & has_outcome(kind)], _ONE)
+            np.subtract.at(pairs.good, lost[live & (kind == GOOD)], _ONE)
         lost = lost[live]
         np.subtract.at(pairs.frequency, lost, _ONE)
         self._rescore(pairs.distinct(lost))
@@ -300,7 +279,7 @@ class Miner:
         """
         n = self._n_symbols
         length = np.tile(self._lengths[:n] + self._lengths[new], 2)
-        counts = self._count(key, kind, np.bincount(key, minlength=2 * n))
+        counts = count(key, kind, 2 * n)
         if self._runs is not None:
             self._runs.measure(here, int(self._lengths[new]))
             self._recount(counts, n + new, disjoint(positions[key == n + new], int(self._lengths[new])))

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from xskill.errors import NoSuccess, UsageError
 from xskill.mine.corpus import Corpus, Labels
 from xskill.mine.layout import Ints, PairIndex, Sequence, index_pairs, lay_out
-from xskill.mine.merges import GOOD, OTHER, UNKNOWN, Classes, Merge, Miner
+from xskill.mine.merges import Merge, Miner
 from xskill.mine.nodes import describe
-from xskill.mine.rules import Outcome, Rules
+from xskill.mine.outcomes import Classes, classify
+from xskill.mine.rules import Rules
 from xskill.records import Corpus as CorpusInfo
 from xskill.records import TreeHeader
 from xskill.tree.model import XTree
@@ -40,12 +40,6 @@ def prepare(corpus: Corpus, max_skills: int) -> Prepared:
     """Lay out and index a corpus for trees of at most ``max_skills`` nodes."""
     sequence = lay_out(corpus, max_skills)
     return Prepared(corpus, sequence, index_pairs(sequence))
-
-
-def classify(outcome: npt.NDArray[np.int8], mined: Outcome) -> Classes:
-    """Class of each episode under the outcome that is mined."""
-    good = 1 if mined == "success" else 0
-    return np.where(outcome < 0, UNKNOWN, np.where(outcome == good, GOOD, OTHER)).astype(np.int8)
 
 
 def merge_all(prepared: Prepared, classes: Classes, rules: Rules) -> list[Merge]:
@@ -113,7 +107,7 @@ def mine(corpus: Corpus, rules: Rules, *, stratify_by: str | None = None, name: 
     check_outcomes(corpus, rules)
     strata, field = stratify(corpus, stratify_by)
     prepared = prepare(corpus, rules.max_skills)
-    merges = merge_all(prepared, classify(corpus.outcome, rules.outcome), rules)
+    merges = merge_all(prepared, classify(corpus.outcome, rules), rules)
     nodes = describe(corpus, prepared.sequence, merges, rules, strata)
     config = {**rules.as_config(), "stratify": field, "association": "descriptive"}
     return XTree(header(corpus, rules, merges, config, name), tuple(nodes))
