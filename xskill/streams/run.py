@@ -9,7 +9,7 @@ from collections import Counter
 from types import TracebackType
 from typing import Any
 
-from xskill.errors import BadData, BadRecord, NoInput
+from xskill.errors import BadData, BadRecord, NoInput, XskillError
 from xskill.streams.atomic import AtomicFile
 from xskill.streams.source import Input
 from xskill.streams.terminal import clean_line
@@ -55,7 +55,7 @@ class Run:
     ) -> None:
         self._close_bar()
         if self._rejects is not None:
-            if kind is None or issubclass(kind, (BadData, BadRecord)):
+            if kind is None or issubclass(kind, XskillError):
                 self._rejects.commit()
             else:
                 self._rejects.discard()
