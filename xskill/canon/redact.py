@@ -1,0 +1,162 @@
+"""Replace secrets and personal data in logs by typed placeholders such as ``<redacted:aws-access-key>``.
+
+No pattern runs before a literal that it needs has been seen, and then only where it was seen. One
+vectorised search (Aho-Corasick) for all these anchors costs about a tenth of parsing the same JSON; a
+text without any of them costs nothing else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, get_args
+
+from xskill.canon.redact_rules import FIELDS, PERSONAL, SECRETS, SecretRule
+from xskill.errors import UsageError
+
+Level = Literal["none", "secrets", "pii"]
+
+SHORTEST = 6
+"""No secret is found in a text of fewer characters."""
+
+Hits = Sequence[tuple[int, int, int]]
+"""(index of the anchor, start, end)"""
+
+
+class Redactor:
+    """Replaces secrets (and with ``pii`` personal data) in text.
+
+    ``counts`` maps a kind, ``aws-access-key``, to the number of replacements so far.
+
+    Raises:
+        UsageError: an unknown level.
+    """
+
+    def __init__(self, level: Level | str = "secrets") -> None:
+        if level not in get_args(Level):
+            raise UsageError(f"--redact {level}: it is one of {', '.join(get_args(Level))}")
+        self.level = level
+        self.counts: Counter[str] = Counter()
+        rules: list[SecretRule] = [] if level == "none" else SECRETS + (PERSONAL if level == "pii" else [])
+        anchors = sorted({anchor for rule in rules for anchor in rule.anchors})
+        self._anchored = [(rule, {anchors.index(anchor) for anchor in rule.anchors}) for rule in rules if rule.anchors]
+        self._everywhere = [rule for rule in rules if not rule.anchors]
+        self._anchors = anchors
+        self._any = _search_any(anchors) if anchors else bool
+
+    def text(self, s: str) -> str:
+        """The text with its secrets replaced; the same object when it holds none."""
+        if len(s) < SHORTEST:
+            return s
+        seen = self._any(s.encode("utf-8", "surrogatepass"))
+        if not (seen and self._anchors) and not self._everywhere:
+            return s
+        found = self._matches(s, _search_all(self._anchors, s) if seen else ())
+        if not found:
+            return s
+        pieces: list[str] = []
+        position = 0
+        for start, end, kind in sorted(found):
+            self.counts[kind] += 1
+            pieces += (s[position:start], f"<redacted:{kind}>")
+            position = end
+        pieces.append(s[position:])
+        return "".join(pieces)
+
+    def value(self, value: Any) -> Any:
+        """A JSON value with the secrets in all its strings replaced.
+
+        The name of a field counts as context: of ``{"password": "two words"}`` the value is a secret.
+        """
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, dict):
+            return {name: self._field(name, item) for name, item in value.items()}
+        if isinstance(value, list):
+            return [self.value(item) for item in value]
+        return value
+
+    def _field(self, name: str, value: Any) -> Any:
+        if not isinstance(value, str):
+            return self.value(value)
+        cleaned = self.text(value)
+        if (
+            cleaned is not value
+            or not value
+            or not self._anchors
+            or not self._any(name.encode("utf-8", "surrogatepass"))
+        ):
+            return cleaned
+        for kind, pattern, accept in FIELDS:
+            if pattern.search(name) and "<redacted:" not in value and accept(value):
+                self.counts[kind] += 1
+                return f"<redacted:{kind}>"
+        return cleaned
+
+    def suspects(self, line: bytes) -> bool:
+        """May any string of this line of JSON hold a secret? If not, they need no look one by one.
+
+        Characters that JSON can write as ``\\u0041`` or ``\\/`` hide an anchor, so these make a suspect too.
+        """
+        if self._everywhere:
+            return True
+        return bool(self._any(line)) or b"\\u00" in line or b"\\/" in line
+
+    def _matches(self, s: str, hits: Hits) -> list[tuple[int, int, str]]:
+        """Disjoint (start, end, kind); where two rules claim the same characters the earlier rule has them."""
+        taken: list[tuple[int, int, str]] = []
+        for rule, anchors in self._anchored:
+            done = 0
+            for anchor, start, _ in hits:
+                if anchor not in anchors or start < done:
+                    continue
+                match = _match_at(rule, s, start)
+                if match is not None:
+                    done = match.end()
+                    _take(taken, rule, match)
+        for rule in self._everywhere:
+            for match in rule.pattern.finditer(s):
+                _take(taken, rule, match)
+        return taken
+
+
+def _match_at(rule: SecretRule, s: str, anchor: int) -> re.Match[str] | None:
+    """The rule's match around an anchor."""
+    for start in range(max(0, anchor - rule.before), anchor + 1):
+        match = rule.pattern.match(s, start)
+        if match is not None:
+            return match
+    return None
+
+
+def _take(taken: list[tuple[int, int, str]], rule: SecretRule, match: re.Match[str]) -> None:
+    group = "secret" if "secret" in rule.pattern.groupindex else 0
+    start, end = match.span(group)
+    value = match.group(group)
+    if "<redacted:" in value or not rule.accept(value):
+        return
+    if all(end <= other_start or other_end <= start for other_start, other_end, _ in taken):
+        taken.append((start, end, rule.kind))
+
+
+def _search_any(anchors: Sequence[str]) -> Callable[[bytes], object]:
+    """Is any anchor in these bytes? With the library in one pass, else one pass an anchor."""
+    encoded = [anchor.encode() for anchor in anchors]
+    try:
+        from ahocorasick_rs import BytesAhoCorasick, MatchKind
+    except ImportError:
+        return lambda data: any(anchor in data for anchor in encoded)
+    # Only LeftmostFirst uses the vectorised search (six times as fast), and only with at most 64 anchors.
+    return BytesAhoCorasick(encoded, matchkind=MatchKind.LeftmostFirst).find_matches_as_indexes
+
+
+def _search_all(anchors: Sequence[str], text: str) -> Hits:
+    """All places of all anchors, overlapping ones too, in text order."""
+    hits: list[tuple[int, int, int]] = []
+    for index, anchor in enumerate(anchors):
+        start = text.find(anchor)
+        while start >= 0:
+            hits.append((index, start, start + len(anchor)))
+            start = text.find(anchor, start + 1)
+    return sorted(hits, key=lambda hit: (hit[1], hit[0]))
