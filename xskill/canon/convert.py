@@ -61,13 +61,9 @@ class Converter:
             text = (line.decode("utf-8", "replace") for _, line in log.lines)
             yield from self._guarded(fmt, text, place)
         elif fmt.unit == "stream":
-            bad: list[BadRecord] = []
-            values = _document_values(log.document, fmt, place, bad) if log.mode == "document" else None
-            values = values or _line_values(log.lines, place, bad, self.name)
-            for event in self._guarded(fmt, values, place):
-                yield from self._drain(bad)
-                yield event
-            yield from self._drain(bad)
+            values = _document_values(log.document, fmt, place) if log.mode == "document" else None
+            values = values or _line_values(log.lines, place, self.name)
+            yield from self._guarded(fmt, values, place)
         elif log.mode == "document":
             for record in read_document(log.document, fmt):
                 if isinstance(record, BadRecord):
@@ -113,9 +109,12 @@ class Converter:
 
     def _guarded(self, fmt: Format, given: Any, place: Place) -> Iterator[Event]:
         try:
-            yield from self._episodes(fmt, given, place)
+            for event in self._episodes(fmt, given, place):
+                yield from self._drain(place.bad)
+                yield event
         except BadRecord as error:
-            yield error.at(self.name)
+            place.bad.append(error)
+        yield from self._drain(place.bad)
 
     def _episodes(self, fmt: Format, given: Any, place: Place) -> Iterator[Event]:
         for episode in _read(fmt, given, place):
@@ -157,23 +156,23 @@ def open_whole(source: Input, forced: Format | None) -> Log:
         raise error.at(source.name) from None
 
 
-def _line_values(lines: Iterable[Line], place: Place, bad: list[BadRecord], name: str) -> Iterator[tuple[int, Any]]:
+def _line_values(lines: Iterable[Line], place: Place, name: str) -> Iterator[tuple[int, Any]]:
     for number, raw in lines:
         if not raw:
             continue
         try:
             value, nulled = parse(raw)
         except BadRecord as error:
-            bad.append(error.at(name, number, raw=raw))
+            place.bad.append(error.at(name, number, raw=raw))
             continue
         place.tally.numbers += nulled
         yield number, value
 
 
-def _document_values(document: bytes, fmt: Format, place: Place, bad: list[BadRecord]) -> Iterator[tuple[int, Any]]:
+def _document_values(document: bytes, fmt: Format, place: Place) -> Iterator[tuple[int, Any]]:
     for record in read_document(document, fmt):
         if isinstance(record, BadRecord):
-            bad.append(record)
+            place.bad.append(record)
             continue
         number, value, nulled = record
         place.tally.numbers += nulled

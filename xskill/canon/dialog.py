@@ -33,7 +33,7 @@ class Dialog:
         orphans: results for which there is no call.
     """
 
-    __slots__ = ("_anonymous", "_by_id", "_queue", "opening", "orphans", "steps", "task", "turn")
+    __slots__ = ("_all", "_anonymous", "_by_id", "_queue", "opening", "orphans", "steps", "task", "turn")
 
     def __init__(self) -> None:
         self.steps: list[RawStep] = []
@@ -42,6 +42,7 @@ class Dialog:
         self.orphans = 0
         self.turn = 0
         self._by_id: dict[str, RawStep] = {}
+        self._all: dict[str, RawStep] = {}
         self._queue: deque[RawStep] = deque()
         self._anonymous: deque[RawStep] = deque()
 
@@ -79,7 +80,7 @@ class Dialog:
         for call in calls:
             step = RawStep(None, "call", call.name, call_arguments(call.arguments), turn=self.turn)
             if call.id is not None:
-                self._by_id[call.id] = step
+                self._by_id[call.id] = self._all[call.id] = step
             else:
                 self._anonymous.append(step)
             self._queue.append(step)
@@ -101,6 +102,12 @@ class Dialog:
         step.observation = text if text is not None else ""
         step.error = error
         return step
+
+    def mark_failed(self, call_id: str) -> None:
+        """A call failed, as something else than its result tells."""
+        step = self._all.get(call_id)
+        if step is not None:
+            step.error = True
 
     @property
     def initial_observation(self) -> str | None:

@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from xskill.errors import BadRecord
 from xskill.records import Kind, Parent
 
 
@@ -100,6 +101,7 @@ class Place:
         path: on disk, for formats that need what lies beside it; null for a pipe.
         tally: gets what is not carried over.
         number: index of the record that is being read: its line, its place in the list (from 1).
+        bad: gets the records that a reader of many has to leave out, with their line; it then goes on.
     """
 
     stem: str
@@ -107,3 +109,4 @@ class Place:
     path: Path | None = None
     tally: Tally = field(default_factory=Tally)
     number: int = 1
+    bad: list[BadRecord] = field(default_factory=list)

@@ -1,0 +1,50 @@
+"""Logs of the Anthropic Messages API: lines with ``request.messages`` and a ``message`` (or an error) as response."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from xskill.canon.chat import add_messages
+from xskill.canon.dialog import Dialog
+from xskill.canon.episode import Place, RawEpisode
+from xskill.canon.exchanges import Conversation, Exchange, conversations, envelope, episodes, failure
+from xskill.canon.fields import at
+from xskill.canon.formats.table import Format
+
+
+def detect(value: Any) -> bool:
+    return (
+        isinstance(value, dict)
+        and isinstance(at(value, "request.messages"), list)
+        and isinstance(value.get("response"), dict)
+        and value["response"].get("type") in ("message", "error")
+    )
+
+
+def read(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[RawEpisode]:
+    found = conversations(_exchanges(values, place))
+    yield from episodes(found, (_dialog(conversation, place) for conversation in found))
+
+
+def _exchanges(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[Exchange]:
+    for number, value in values:
+        messages = at(value, "request.messages")
+        response = value.get("response") if isinstance(value, dict) else None
+        if not isinstance(messages, list) or not isinstance(response, dict):
+            place.tally.skip("line of another kind")
+            continue
+        answered = response.get("type") == "message"
+        model = at(value, "request.model")
+        extra = {**({"model": model} if isinstance(model, str) else {}), **failure(response, place)}
+        answer = [{"role": "assistant", "content": response.get("content")}] if answered else []
+        yield Exchange(number, messages, answer, {**envelope(value), "extra": extra})
+
+
+def _dialog(conversation: Conversation, place: Place) -> tuple[Dialog, dict[str, Any]]:
+    dialog = Dialog()
+    add_messages(dialog, conversation.history, place.tally)
+    return dialog, conversation.meta["extra"]
+
+
+FORMAT = Format("anthropic-log", "logged calls of the Anthropic Messages API", "stream", detect, read)

@@ -1,0 +1,166 @@
+"""ATIF (Agent Trajectory Interchange Format) 1.0 to 1.8, and Harbor's terminus logs that call themselves ATIF.
+
+The observation stands in the agent step, keyed by ``source_call_id``. Steps with ``is_copied_context`` are
+another trajectory's. ATIF has no outcome: writers put it into ``extra``. Non-conforming 1.6 files hold the
+commands as JSON inside ``message`` and the output in the next user step.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from xskill.canon.chat import read_call
+from xskill.canon.dialog import Call, Dialog, call_arguments
+from xskill.canon.episode import Place, RawEpisode, RawStep
+from xskill.canon.fields import at, boolean, items, mapping, number, string
+from xskill.canon.formats.table import Format
+from xskill.canon.text import as_text, loads_maybe
+
+_FENCED = re.compile(r"```(?:json)?\s*\n(.*?)```", re.S)
+_TOP = frozenset({
+    "schema_version", "session_id", "trajectory_id", "agent", "steps", "extra", "subagent_trajectories",
+})  # fmt: skip
+
+
+def detect(value: Any) -> bool:
+    return isinstance(value, dict) and str(value.get("schema_version", "")).startswith("ATIF-v") and "steps" in value
+
+
+def read(record: Any, place: Place) -> Iterator[RawEpisode]:
+    yield from read_trajectory(record, place)
+
+
+def read_trajectory(record: Any, place: Place, parent: str | None = None) -> Iterator[RawEpisode]:
+    """The trajectory, then those of its embedded subagents."""
+    record = mapping(record, "")
+    identity = string(record.get("trajectory_id"), "trajectory_id") or string(record.get("session_id"), "session_id")
+    own = mapping(record.get("extra"), "extra")
+    agent = mapping(record.get("agent"), "agent")
+    if "tool_definitions" in agent:
+        place.tally.skip("tool definitions")
+    rewards = at(own, "verifier_result.rewards")
+    reward = number(own.get("reward"), "extra.reward")
+    if reward is None and isinstance(rewards, dict):
+        reward = single_reward(rewards)
+    extra = {key: value for key, value in record.items() if key not in _TOP and value is not None}
+    extra.update({key: value for key, value in own.items() if key not in ("reward", "success")})
+    for key in ("name", "model_name"):
+        if agent.get(key):
+            extra["agent" if key == "name" else "model"] = agent[key]
+    if parent is not None:
+        extra["parent_session"] = parent
+    dialog, claim = _steps(items(record.get("steps"), "steps"), place)
+    yield RawEpisode(
+        steps=dialog.steps,
+        id=identity if parent is None or identity is None else f"{parent}/{identity}",
+        task=dialog.task,
+        initial_observation=dialog.initial_observation,
+        success=boolean(own.get("success"), "extra.success"),
+        reward=reward,
+        claim=claim,
+        marks=("subagent",) if parent is not None else (),
+        extra=extra,
+    )
+    for inner in items(record.get("subagent_trajectories"), "subagent_trajectories"):
+        yield from read_trajectory(inner, place, identity or place.stem)
+
+
+def single_reward(rewards: dict[str, Any]) -> float | None:
+    """The reward of a verifier's dictionary: ``reward``, or its only number."""
+    if "reward" in rewards:
+        return number(rewards["reward"], "rewards.reward")
+    numbers = [value for value in rewards.values() if isinstance(value, (int, float))]
+    return float(numbers[0]) if len(numbers) == 1 else None
+
+
+def _steps(listed: list[Any], place: Place) -> tuple[Dialog, str | None]:
+    dialog = Dialog()
+    claim: str | None = None
+    terminus: list[RawStep] = []
+    for index, step in enumerate(listed):
+        step = mapping(step, f"steps[{index}]")
+        if step.get("is_copied_context"):
+            place.tally.skip("copied context step")
+            continue
+        source, text = step.get("source"), as_text(step.get("message"))
+        if source == "user":
+            if terminus:
+                terminus[-1].observation = text
+                terminus = []
+            else:
+                dialog.user(text)
+            continue
+        if source != "agent":
+            place.tally.skip(f"{source} step")
+            continue
+        terminus = []
+        listed_calls = items(step.get("tool_calls"), f"steps[{index}].tool_calls")
+        calls = [read_call(call, f"steps[{index}].tool_calls") for call in listed_calls]
+        thought = as_text(step.get("reasoning_content"))
+        if calls or step.get("observation") is not None:
+            made = dialog.agent(text, [Call(c.id, c.name, call_arguments(c.arguments)) for c in calls], thought=thought)
+        else:
+            commands, done, around = terminus_commands(text or "")
+            made = dialog.agent(around if commands else text, commands, thought=thought)
+            terminus = made if commands else []
+            claim = "task_complete" if done else claim
+        _metrics(made, step.get("metrics"), f"steps[{index}].metrics")
+        _results(dialog, made, step.get("observation"), place)
+    return dialog, claim
+
+
+def _results(dialog: Dialog, made: list[RawStep], observation: Any, place: Place) -> None:
+    results = items(mapping(observation, "observation").get("results"), "observation.results")
+    anonymous = [r for r in results if isinstance(r, dict) and not r.get("source_call_id")]
+    if len(results) == 1 and anonymous and len(made) > 1:
+        made[-1].observation = as_text(results[0].get("content"))  # one screen for several commands
+        return
+    for result in results:
+        if not isinstance(result, dict):
+            continue
+        identity, content = result.get("source_call_id"), as_text(result.get("content"))
+        references = result.get("subagent_trajectory_ref")
+        if identity is None and made and made[-1].kind == "respond":
+            made[-1].observation = content
+            continue
+        step = dialog.result(identity if isinstance(identity, str) else None, content)
+        if step is None:
+            place.tally.skip("result without a call")
+        elif references:
+            step.extra = {**(step.extra or {}), "subagents": references}
+
+
+def _metrics(made: list[RawStep], metrics: Any, path: str) -> None:
+    """Log-likelihoods of the turn's tokens, where the log has them."""
+    logprobs = metrics.get("logprobs") if isinstance(metrics, dict) else None
+    if made and isinstance(logprobs, list) and logprobs and all(isinstance(v, (int, float)) for v in logprobs):
+        made[0].logprob = [number(v, path) for v in logprobs]
+        made[0].n_tokens = len(logprobs)
+
+
+def terminus_commands(text: str) -> tuple[list[Call], bool, str | None]:
+    """Commands of a terminus answer (JSON with ``commands`` or ``load_skill``), whether it says it is done, the rest."""
+    for body in [*_FENCED.findall(text), text]:
+        value = loads_maybe(body.strip())
+        if not isinstance(value, dict):
+            continue
+        done = value.get("task_complete") is True
+        if "load_skill" in value:
+            return [Call(None, "load_skill", {"skill": value["load_skill"]})], done, _around(text, body, value)
+        if isinstance(value.get("commands"), list):
+            calls = [Call(None, "bash_command", command) for command in value["commands"] if isinstance(command, dict)]
+            if done:
+                calls.append(Call(None, "mark_task_complete", {}))
+            return calls, done, _around(text, body, value)
+    return [], False, None
+
+
+def _around(text: str, body: str, value: dict[str, Any]) -> str | None:
+    told = [f"{key.capitalize()}: {value[key]}" for key in ("analysis", "plan") if isinstance(value.get(key), str)]
+    before = text[: text.find(body)].rsplit("```", 1)[0].strip() if body != text else ""
+    return "\n".join([part for part in [before, *told] if part]) or None
+
+
+FORMAT = Format("atif", "ATIF 1.0 to 1.8 trajectories (Harbor and others)", "record", detect, read)

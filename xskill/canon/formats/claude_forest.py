@@ -1,0 +1,207 @@
+"""The forest of a Claude Code file: which lines make one conversation, and which of its paths is the real one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from xskill.canon.episode import Place
+from xskill.canon.fields import fail
+from xskill.canon.text import sorted_dumps
+
+_ROLES = frozenset({"user", "assistant", "tool_use", "tool_result"})
+MAX_BRANCHES = 256
+"""Abandoned branches of one conversation that are kept; each repeats what it shares with the main path."""
+
+
+@dataclass(slots=True, eq=False)
+class Line:
+    """One line that has a place in a conversation."""
+
+    number: int
+    value: dict[str, Any]
+    session: str | None
+    role: str
+    """``user``, ``assistant``, an old top-level ``tool_use`` or ``tool_result``; empty: only a link of the chain."""
+    parent: Line | None = None
+
+    @property
+    def message(self) -> dict[str, Any]:
+        message = self.value.get("message")
+        return message if isinstance(message, dict) else {}
+
+    @property
+    def message_id(self) -> str | None:
+        identity = self.message.get("id")
+        return identity if isinstance(identity, str) else None
+
+    def parts(self, kind: str) -> list[dict[str, Any]]:
+        """Content parts of a kind."""
+        content = self.message.get("content")
+        if not isinstance(content, list):
+            return []
+        return [part for part in content if isinstance(part, dict) and part.get("type") == kind]
+
+
+@dataclass(slots=True)
+class Path:
+    """Lines of one path in file order; ``shared`` holds the numbers of those that belong to another episode."""
+
+    lines: list[Line]
+    shared: set[int]
+    is_main: bool
+    copied_from: str | None = None
+    """Session that the head of the main path was copied from."""
+
+
+@dataclass(slots=True)
+class Thread:
+    """One conversation: the main one of a session, or that of a subagent."""
+
+    session: str | None
+    side: bool
+    agent: str | None
+    index: int
+    lines: list[Line] = field(default_factory=list)
+
+    def paths(self, place: Place) -> Iterator[Path]:
+        """The path to the last message, then the abandoned ones in the order of their last lines."""
+        order = {line.number: position for position, line in enumerate(self.lines)}
+        parents = [self._message_before(line, order, position) for position, line in enumerate(self.lines)]
+        covered: set[int] = set()
+        found: list[Path] = []
+        for position in range(len(self.lines) - 1, -1, -1):
+            if position in covered:
+                continue
+            if len(found) > MAX_BRANCHES:
+                place.tally.skip("abandoned branch")
+                break
+            on_path = self._with_companions(_ancestors(parents, position))
+            shared = {self.lines[p].number for p in on_path & covered}
+            covered |= on_path
+            found.append(Path([self.lines[p] for p in sorted(on_path)], shared, is_main=not found))
+        if found:
+            self._mark_copied(found[0])
+            yield found[0]
+            yield from reversed(found[1:])
+
+    def _message_before(self, line: Line, order: dict[int, int], position: int) -> int | None:
+        """Position of the message that a line answers; without a known parent, the one before it in the file."""
+        parent = line.parent
+        while parent is not None and parent.number not in order:
+            parent = parent.parent
+        if parent is not None:
+            return order[parent.number]
+        return position - 1 if position else None
+
+    def _with_companions(self, on_path: set[int]) -> set[int]:
+        """Add what hangs beside a path and belongs to its turns: further lines of a message, results of its calls."""
+        lines = self.lines
+        messages = {line.message_id for p in on_path if (line := lines[p]).role == "assistant"} - {None}
+        calls = {part.get("id") for p in on_path for part in lines[p].parts("tool_use")}
+        for position, line in enumerate(lines):
+            if position in on_path:
+                continue
+            if line.role == "assistant" and line.message_id in messages:
+                on_path.add(position)
+                calls |= {part.get("id") for part in line.parts("tool_use")}
+            elif line.role == "user":
+                results = line.parts("tool_result")
+                identities = [part.get("tool_use_id") for part in results]
+                known = all(identity in calls for identity in identities if identity is not None)
+                beside = None not in identities or (line.parent is not None and line.parent.number in
+                                                    {lines[p].number for p in on_path})  # fmt: skip
+                if results and known and beside:
+                    on_path.add(position)
+        return on_path
+
+    def _mark_copied(self, path: Path) -> None:
+        """The head of a resumed session has the session id of the one that it was copied from."""
+        for line in path.lines:
+            if line.session == self.session:
+                return
+            path.shared.add(line.number)
+            path.copied_from = line.session
+
+
+def threads(values: Iterable[tuple[int, Any]], place: Place) -> list[Thread]:
+    """Sort the lines of a file into conversations, in the order of their first lines."""
+    by_uuid: dict[str, Line] = {}
+    seen: dict[tuple[str, str], Line] = {}
+    gone: set[str] = set()
+    told: Counter[str] = Counter()
+    lines: list[Line] = []
+    for number, value in values:
+        if not isinstance(value, dict):
+            place.bad.append(fail("", "an object", value).at(place.file or "-", number))
+            continue
+        kind = value.get("type")
+        role = kind if isinstance(kind, str) and kind in _ROLES else ""
+        uuid = value.get("uuid")
+        line = Line(number, value, _text(value.get("sessionId")), role)
+        for key in ("supersedesUuids", "retractedMessageUuids"):
+            listed = value.get(key)
+            if isinstance(listed, list):
+                gone.update(one for one in listed if isinstance(one, str))
+        if not isinstance(uuid, str):
+            place.tally.skip(f"{kind} line")
+            continue
+        if role:
+            content = sorted_dumps(line.message.get("content", value.get("input", value.get("output"))))
+            if (uuid, content) in seen:
+                place.tally.skip("line written twice")
+                continue
+            seen[uuid, content] = line
+            told[uuid] += 1
+        else:
+            place.tally.skip(f"{kind} line")
+        parent = value.get("parentUuid") or value.get("logicalParentUuid")
+        line.parent = by_uuid.get(parent) if isinstance(parent, str) else None
+        by_uuid.setdefault(uuid, line)
+        lines.append(line)
+    return _sorted_into_threads(lines, {uuid for uuid in gone if told[uuid] == 1}, place)
+
+
+def _sorted_into_threads(lines: list[Line], gone: set[str], place: Place) -> list[Thread]:
+    own = place.stem if any(line.session == place.stem for line in lines) else None
+    found: dict[Any, Thread] = {}
+    roots: dict[int, Line] = {}
+    last_root: dict[str | None, Line] = {}
+    for line in lines:
+        side = line.value.get("isSidechain") is True
+        agent = _text(line.value.get("agentId"))
+        session = line.session if own is None or side else own
+        key: Any = session
+        if side and agent:
+            key = (session, agent)
+        elif side:
+            root = roots.get(line.parent.number) if line.parent is not None else None
+            if root is None:
+                root = line if line.role == "user" or session not in last_root else last_root[session]
+            roots[line.number] = last_root[session] = root
+            key = (session, root.number)
+        if not line.role:
+            continue
+        if line.value["uuid"] in gone:
+            place.tally.skip("retracted message")
+            continue
+        if key not in found:
+            index = sum(1 for thread in found.values() if thread.side) + 1
+            found[key] = Thread(session, side, agent if side else None, index if side else 0)
+        found[key].lines.append(line)
+    return list(found.values())
+
+
+def _ancestors(parents: list[int | None], position: int) -> set[int]:
+    path = {position}
+    parent = parents[position]
+    while parent is not None:
+        path.add(parent)
+        parent = parents[parent]
+    return path
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
