@@ -24,7 +24,7 @@ def xskill(*args: str | Path, stdin: bytes = b"", **env: str) -> subprocess.Comp
 
 
 def lines(*records: object) -> bytes:
-    return b"".join(json.dumps(record).encode() + b"\n" for record in records)
+    return b"".join(json.dumps(record, separators=(",", ":")).encode() + b"\n" for record in records)
 
 
 @pytest.fixture

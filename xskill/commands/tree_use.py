@@ -79,7 +79,7 @@ def reward(
     from xskill.streams.read import read_records
     from xskill.streams.run import Run
     from xskill.streams.write import open_output
-    from xskill.tree.groups import Outcome, shaped, with_potential
+    from xskill.tree.groups import Outcome, read_rollouts, shaped, with_potential
     from xskill.tree.model import read_tree
     from xskill.tree.reward import Shaping, bonus_of
 
@@ -92,10 +92,10 @@ def reward(
     with Run("tree reward", quiet=quiet, rejects=rejects) as run:
         bonus = bonus_of(read_tree(tree))
         with open_output(output, to=to, kind=Trajectory) as out:
-            records = read_records(files or [], Trajectory, run)
             if shaping is not None:
-                for record in records:
+                for record in read_records(files or [], Trajectory, run):
                     out.write(with_potential(record, bonus, potential_scale, gamma))
                 return
-            for line in shaped(records, bonus, choices, "reward" if outcome == "reward" else "success"):
+            rollouts = read_rollouts(files or [], run)
+            for line in shaped(rollouts, bonus, choices, "reward" if outcome == "reward" else "success"):
                 out.write_line(line)

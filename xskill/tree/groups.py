@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from math import fsum, isnan, nan
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
-from xskill.records import Trajectory, encode, turns
+from xskill.errors import BadRecord
+from xskill.records import Trajectory, decode, turns
+from xskill.streams.raw import iter_raw
+from xskill.streams.run import Run
 from xskill.tree.potential import potentials, shaping_terms
 from xskill.tree.reward import Bonus, Shaping, shape_group
 from xskill.tree.tile import as_tiles
@@ -19,44 +22,79 @@ Outcome = Literal["success", "reward"]
 SKIPPED = "no outcome"
 
 
+class Rollout(msgspec.Struct, frozen=True, kw_only=True, gc=False, tag_field="schema", tag="xskill.trajectory/1"):
+    """What the reward of a rollout depends on; the rest of its line is passed on as it is."""
+
+    id: str
+    question_id: str | None = None
+    success: bool | None = None
+    reward: float | None = None
+    actions: list[str]
+    tiles: Any = None
+    coverage: Any = None
+    tokens_per_action: Any = None
+    bonus: Any = None
+    bonus_weight: Any = None
+    shaped_reward: Any = None
+    advantage: Any = None
+    skipped: Any = None
+
+
+ADDED = Rollout.__struct_fields__[5:]
+"""Fields that ``tree reward`` writes anew."""
+
+
+def read_rollouts(files: Sequence[str], run: Run) -> Iterator[tuple[bytes, Rollout]]:
+    """The rollouts of all inputs, each as its line and what matters of it.
+
+    Raises:
+        BadRecord: the first bad one, unless ``run`` keeps rejects.
+        NoInput: no record in any input.
+    """
+    for raw in iter_raw(files, run.note, run.bad if run.keeps_rejects else None):
+        if raw.is_header:
+            continue
+        run.read += 1
+        try:
+            rollout = decode(raw.data, Rollout)
+        except BadRecord as error:
+            run.bad(error.at(raw.file, raw.line, raw=raw.data))
+            continue
+        run.kept += 1
+        yield raw.data, rollout
+    run.check_input()
+
+
 def shaped(
-    records: Iterable[Trajectory], bonus: Bonus, shaping: Shaping, outcome: Outcome = "success"
+    rollouts: Iterable[tuple[bytes, Rollout]], bonus: Bonus, shaping: Shaping, outcome: Outcome = "success"
 ) -> Iterator[bytes]:
     """The rollouts as JSON lines, in their order, with ``tiles, bonus, bonus_weight, shaped_reward, advantage``.
 
     A group is all rollouts of one ``question_id``, wherever they stand, so that nothing comes out before the last one
-    was read; until then each is held as the JSON line that it will be. A rollout without a question is a group of its
+    was read; until then each is held as the line that it came in. A rollout without a question is a group of its
     own. One without an outcome stays out of its group and is ``skipped``.
 
     Args:
+        rollouts: each line with what it says.
         outcome: what a rollout got: its ``success`` as 0 or 1, or its graded ``reward``. The success rate of a group
             is that of ``success``; with graded rewards, one that is null counts as a success from a reward of 1 on.
     """
     lines: list[bytes] = []
     bonuses, outcomes, successes = array("d"), array("d"), array("d")
     members: dict[str | int, list[int]] = {}
-    for record in records:
-        pieces = tiling(bonus.tiler, record.actions)
-        value = bonus.of_symbols([symbol for symbol, _ in pieces], len(record.actions))
-        got, success = outcomes_of(record, outcome)
-        record = msgspec.structs.replace(
-            record,
-            tiles=as_tiles(bonus.tiler, record.actions, pieces),
-            coverage=None,
-            tokens_per_action=None,
-            bonus=value,
-            bonus_weight=None,
-            shaped_reward=None,
-            advantage=None,
-            skipped=SKIPPED if isnan(got) else None,
-        )
+    pack = msgspec.json.Encoder().encode
+    for line, rollout in rollouts:
         place = len(lines)
-        members.setdefault(place if record.question_id is None else record.question_id, []).append(place)
-        lines.append(encode(record))
+        pieces = tiling(bonus.tiler, rollout.actions)
+        value = bonus.of_symbols([symbol for symbol, _ in pieces], len(rollout.actions))
+        got, success = outcomes_of(rollout, outcome)
+        members.setdefault(place if rollout.question_id is None else rollout.question_id, []).append(place)
+        tiles = pack(as_tiles(bonus.tiler, rollout.actions, pieces))
+        lines.append(b'%b,"tiles":%b,"bonus":%b' % (_open(line, rollout), tiles, pack(value)))
         bonuses.append(value)
         outcomes.append(got)
         successes.append(success)
-    endings = [b"}"] * len(lines)
+    endings = [b',"skipped":"%b"}' % SKIPPED.encode()] * len(lines)
     for places in members.values():
         known = [place for place in places if not isnan(outcomes[place])]
         if known:
@@ -64,12 +102,20 @@ def shaped(
             group = shape_group([outcomes[i] for i in known], [bonuses[i] for i in known], shaping, success=rate)
             for place, reward, advantage in zip(known, group.rewards, group.advantages, strict=True):
                 added = {"bonus_weight": group.weight, "shaped_reward": reward, "advantage": advantage}
-                endings[place] = b"," + msgspec.json.encode(added)[1:]
+                endings[place] = b"," + pack(added)[1:]
     for line, ending in zip(lines, endings, strict=True):
-        yield line[:-1] + ending
+        yield line + ending
 
 
-def outcomes_of(record: Trajectory, outcome: Outcome) -> tuple[float, float]:
+def _open(line: bytes, rollout: Rollout) -> bytes:
+    """The line without its closing brace, and without the fields that are written anew."""
+    if any(getattr(rollout, name) is not None for name in ADDED):
+        value = msgspec.json.decode(line)
+        line = msgspec.json.encode({key: item for key, item in value.items() if key not in ADDED})
+    return line.rstrip()[:-1]
+
+
+def outcomes_of(record: Rollout, outcome: Outcome) -> tuple[float, float]:
     """What the rollout got, and whether it succeeded; both NaN where the outcome is not known."""
     success, reward = record.success, record.reward
     if success is None and reward in (0, 1):

@@ -44,5 +44,5 @@ def potentials(bonus: Bonus, actions: Sequence[str], ends: Sequence[int], scale:
 
 def shaping_terms(phi: Sequence[float], gamma: float) -> list[float]:
     """``F_t`` of each turn from the potentials after each turn; the potential of the first state is 0. [n_turns]"""
-    before = [0.0, *phi[:-1]]
+    before = [0.0, *phi][:-1]
     return [gamma * after - start for start, after in zip(before, phi, strict=True)]
