@@ -28,8 +28,9 @@ import numpy as np
 from xskill.mine.corpus import Corpus, Labels
 from xskill.mine.merges import Merge, Miner
 from xskill.mine.outcomes import classify
+from xskill.mine.prepare import merge_all, prepare
 from xskill.mine.rules import Rules
-from xskill.mine.trees import merge_all, mine, prepare
+from xskill.mine.trees import mine
 
 VOCABULARY = 1000
 MERGES = 1000
@@ -130,9 +131,8 @@ def check_equal(n_steps: int, mean_length: int) -> str:
     wanted = peer_merges(episodes)
     corpus = code(episodes)
     ready = prepare(corpus, MERGES)
-    miner = Along(
-        ready.sequence, ready.index, classify(corpus.outcome, BPE), corpus.task_type.codes, ready.expansions, BPE
-    )
+    classes = classify(corpus.outcome, BPE)
+    miner = Along(ready.sequence, ready.index, classes, corpus.task_type.codes, ready.expansions, BPE)
     miner.names, miner.wanted = ["", *corpus.tokens], wanted
     miner.first = len(miner.names)
     return f"{len(miner.run())} of {len(wanted)} merges of the peer are a best pair at their turn"

@@ -6,7 +6,7 @@ from typing import Annotated, Optional
 
 import typer
 
-from xskill.commands.options import Files, Output, Quiet, Rejects, To
+from xskill.commands.options import Files, Output, Quiet, Rejects, Seed, To
 
 
 def command(
@@ -56,6 +56,14 @@ def command(
             "default: env when there are several.",
         ),
     ] = None,
+    permutations: Annotated[
+        int, typer.Option(metavar="B", min=0, help="Mine B times on shuffled outcomes too: an honest p_adjusted.")
+    ] = 0,
+    bootstrap: Annotated[
+        int, typer.Option(metavar="B", min=0, help="Mine B resamples of the episodes too: stability of each node.")
+    ] = 0,
+    seed: Seed = 0,
+    jobs: Annotated[int, typer.Option("-j", metavar="N", min=1, help="Processes for the repeated runs.")] = 1,
     name: Annotated[Optional[str], typer.Option(metavar="NAME", help="Name of the corpus, for the header.")] = None,
     output: Output = None,
     to: To = None,
@@ -66,11 +74,11 @@ def command(
 
     Merge adjacent actions into routines, the pair with the best X-Score first:
     frequency x length^p x success^p (X-Tree, arXiv 2609.32993). The tree depends on the set of
-    episodes alone, never on their order. Association with success is descriptive.
+    episodes alone, never on their order. Association with success is descriptive unless --permutations.
     """
     from xskill.mine.corpus import encode_episodes
     from xskill.mine.rules import choose
-    from xskill.mine.trees import mine
+    from xskill.mine.trees import Questions, mine
     from xskill.records import Episode
     from xskill.streams.read import read_records
     from xskill.streams.run import Run
@@ -97,7 +105,8 @@ def command(
         corpus = encode_episodes(read_records(files or [], Episode, run))
         if corpus.n_duplicates:
             run.drop("repeated", corpus.n_duplicates)
-        tree = mine(corpus, rules, stratify_by=stratify, name=name)
+        questions = Questions(stratify, permutations, bootstrap, seed, jobs)
+        tree = mine(corpus, rules, questions, name=name)
         if len(corpus.env.names) > 1:
             how = tree.header.config["stratify"]
             run.note(

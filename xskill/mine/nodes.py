@@ -64,6 +64,11 @@ def tabulate(occurrences: Occurrences, n_nodes: int, has: npt.NDArray[np.int8], 
     )
 
 
+def mined_outcome(outcome: npt.NDArray[np.int8], rules: Rules) -> npt.NDArray[np.int8]:
+    """1 where the episode has the outcome that is mined, 0 where the other, -1 where unknown."""
+    return outcome if rules.outcome == "success" else np.where(outcome < 0, outcome, 1 - outcome).astype(np.int8)
+
+
 def describe(corpus: Corpus, sequence: Sequence, merges: list[Merge], rules: Rules, strata: Ints) -> list[Node]:
     """Node records in merge order, with every field of ALGORITHMS section 2 but the resampled ones.
 
@@ -81,7 +86,7 @@ def describe(corpus: Corpus, sequence: Sequence, merges: list[Merge], rules: Rul
     held = tabulate(occurrences, n, corpus.outcome, np.zeros(corpus.n_episodes, np.int32))
     episodes = np.bincount(occurrences.holder_node, minlength=n)
     low, high = wilson(held.hits[:, 0], held.holders[:, 0])
-    mined = corpus.outcome if rules.outcome == "success" else _opposite(corpus.outcome)
+    mined = mined_outcome(corpus.outcome, rules)
     tables = tabulate(occurrences, n, mined, strata)
     p = fisher(tables)
     columns: dict[str, list[Any]] = {
@@ -201,10 +206,6 @@ def _example(corpus: Corpus, steps: npt.NDArray[np.int32], has: npt.NDArray[np.i
     for column in range(steps.shape[1]):
         left = left[left[:, column] == left[:, column].min()]
     return [render(corpus.actions[action]) for action in left[0].tolist()]
-
-
-def _opposite(outcome: npt.NDArray[np.int8]) -> npt.NDArray[np.int8]:
-    return np.where(outcome < 0, outcome, 1 - outcome).astype(np.int8)
 
 
 def _share(above: Counts, below: Counts) -> npt.NDArray[np.float64]:

@@ -5,111 +5,63 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
+import msgspec
 
-from xskill.errors import NoSuccess, UsageError
-from xskill.mine.corpus import Corpus, Labels
-from xskill.mine.layout import Ints, PairIndex, Sequence, index_pairs, lay_out
-from xskill.mine.merges import Merge, Miner
+from xskill.mine.corpus import Corpus
+from xskill.mine.merges import Merge
 from xskill.mine.nodes import describe
-from xskill.mine.outcomes import Classes, classify
+from xskill.mine.outcomes import classify
+from xskill.mine.prepare import check_outcomes, merge_all, prepare
+from xskill.mine.resampling import adjust, permutation_minima, stability
 from xskill.mine.rules import Rules
+from xskill.mine.strata import stratify
 from xskill.records import Corpus as CorpusInfo
 from xskill.records import TreeHeader
 from xskill.tree.model import XTree
 
-STRATA = ("env", "task_type", "question_id", "length")
-"""What ``stratify`` may name; ``length`` is tertiles of the number of own steps."""
-
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
-    """A corpus laid out and indexed once, for any number of runs over it."""
+class Questions:
+    """What is asked of the nodes beyond the merges themselves."""
 
-    corpus: Corpus
-    sequence: Sequence
-    index: PairIndex
-
-    @property
-    def expansions(self) -> list[tuple[int, ...]]:
-        """Tokens of each symbol: none for the separator, each token itself."""
-        return [(), *((symbol,) for symbol in range(1, len(self.sequence.lengths)))]
-
-
-def prepare(corpus: Corpus, max_skills: int) -> Prepared:
-    """Lay out and index a corpus for trees of at most ``max_skills`` nodes."""
-    sequence = lay_out(corpus, max_skills)
-    return Prepared(corpus, sequence, index_pairs(sequence))
+    stratify: str | None = None
+    """Field to test association within; see :func:`xskill.mine.strata.stratify`."""
+    permutations: int = 0
+    """Runs of the whole miner on permuted outcomes, for ``p_adjusted``."""
+    bootstrap: int = 0
+    """Resamples of the episodes, for ``stability``."""
+    seed: int = 0
+    jobs: int = 1
+    """Processes; they change the time and nothing else."""
 
 
-def merge_all(prepared: Prepared, classes: Classes, rules: Rules) -> list[Merge]:
-    """The merges of one run."""
-    corpus = prepared.corpus
-    miner = Miner(prepared.sequence, prepared.index, classes, corpus.task_type.codes, prepared.expansions, rules)
-    return miner.run()
-
-
-def check_outcomes(corpus: Corpus, rules: Rules) -> None:
-    """Raise :class:`NoSuccess` when no episode can have what is mined."""
-    known = int((corpus.outcome >= 0).sum())
-    n_success = int((corpus.outcome == 1).sum())
-    if rules.successes_only and n_success == 0:
-        raise NoSuccess(f"--successes-only: none of the {corpus.n_episodes:,} episodes is a success")
-    if known and rules.outcome == "success" and n_success == 0:
-        raise NoSuccess(
-            f"all {known:,} episodes with an outcome failed, so no skill can be mined; "
-            "--outcome failure mines what the failures have in common"
-        )
-    if known and rules.outcome == "failure" and n_success == known:
-        raise NoSuccess(f"--outcome failure: all {known:,} episodes with an outcome succeeded")
-
-
-def stratify(corpus: Corpus, field: str | None) -> tuple[Ints, str]:
-    """Stratum of each episode, and the field that was used (``none`` for one stratum).
-
-    Args:
-        corpus: the episodes.
-        field: one of :data:`STRATA` or ``none``; None chooses ``env`` when there are several, else none.
-    """
-    if field is None:
-        field = "env" if len(corpus.env.names) > 1 else "none"
-    if field == "none":
-        return np.zeros(corpus.n_episodes, np.int32), field
-    if field == "length":
-        return _tertiles(corpus), field
-    labels: dict[str, Labels] = {"env": corpus.env, "task_type": corpus.task_type, "question_id": corpus.question}
-    if field not in labels:
-        raise UsageError(f"--stratify {field}: unknown; choose one of {', '.join(STRATA)}, none")
-    return labels[field].codes + np.int32(1), field
-
-
-def _tertiles(corpus: Corpus) -> Ints:
-    lengths = corpus.lengths
-    known = np.sort(lengths[corpus.outcome >= 0])
-    if not len(known):
-        return np.zeros(len(lengths), np.int32)
-    edges = known[[(len(known) - 1) // 3, 2 * (len(known) - 1) // 3]]
-    return np.searchsorted(edges, lengths, side="left").astype(np.int32)
-
-
-def mine(corpus: Corpus, rules: Rules, *, stratify_by: str | None = None, name: str | None = None) -> XTree:
-    """Mine one X-Tree.
+def mine(corpus: Corpus, rules: Rules, questions: Questions = Questions(), *, name: str | None = None) -> XTree:
+    """Mine one X-Tree (arXiv 2609.32993; ALGORITHMS section 2).
 
     Args:
         corpus: the coded episodes.
         rules: what may merge, and the score.
-        stratify_by: see :func:`stratify`.
+        questions: tests and resamples.
         name: name of the corpus, for the header.
 
     Raises:
         NoSuccess: no episode has the outcome that is mined.
     """
     check_outcomes(corpus, rules)
-    strata, field = stratify(corpus, stratify_by)
+    strata, field = stratify(corpus, questions.stratify)
     prepared = prepare(corpus, rules.max_skills)
     merges = merge_all(prepared, classify(corpus.outcome, rules), rules)
     nodes = describe(corpus, prepared.sequence, merges, rules, strata)
-    config = {**rules.as_config(), "stratify": field, "association": "descriptive"}
+    config: dict[str, Any] = {**rules.as_config(), "stratify": field, "association": "descriptive"}
+    if questions.permutations:
+        minima = permutation_minima(prepared, rules, strata, questions.permutations, questions.seed, questions.jobs)
+        nodes = adjust(nodes, minima)
+        config |= {"association": "permutation", "permutations": questions.permutations, "seed": questions.seed}
+    if questions.bootstrap:
+        expansions = [node.expansion for node in nodes]
+        shares = stability(corpus, rules, expansions, questions.bootstrap, questions.seed, questions.jobs)
+        nodes = [msgspec.structs.replace(node, stability=share) for node, share in zip(nodes, shares, strict=True)]
+        config |= {"bootstrap": questions.bootstrap, "seed": questions.seed}
     return XTree(header(corpus, rules, merges, config, name), tuple(nodes))
 
 

@@ -1,0 +1,94 @@
+"""What shuffled outcomes and resampled episodes say about a tree: adjusted p-values and stability."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from xskill.errors import NoSuccess
+from xskill.mine.association import fisher
+from xskill.mine.corpus import Corpus
+from xskill.mine.layout import Ints
+from xskill.mine.nodes import gather, mined_outcome, tabulate
+from xskill.mine.outcomes import classify
+from xskill.mine.prepare import Prepared, check_outcomes, merge_all, prepare
+from xskill.mine.rules import Rules
+from xskill.mine.spread import spread
+from xskill.mine.strata import exchangeable
+from xskill.records import Node
+
+
+def permute(outcome: npt.NDArray[np.int8], within: Ints, rng: np.random.Generator) -> npt.NDArray[np.int8]:
+    """Shuffle the known outcomes within each block; unknown ones stay unknown."""
+    known = np.flatnonzero(outcome >= 0)
+    by_block = known[np.argsort(within[known], kind="stable")]
+    shuffled = known[np.lexsort((rng.random(len(known)), within[known]))]
+    permuted = outcome.copy()
+    permuted[by_block] = outcome[shuffled]
+    return permuted
+
+
+def smallest_p(prepared: Prepared, outcome: npt.NDArray[np.int8], rules: Rules, strata: Ints) -> float:
+    """Mine under these outcomes; the smallest p of any node, 1 without nodes."""
+    merges = merge_all(prepared, classify(outcome, rules), rules)
+    occurrences = gather(prepared.sequence, merges)
+    p = fisher(tabulate(occurrences, len(merges), mined_outcome(outcome, rules), strata))
+    return float(np.min(p[~np.isnan(p)], initial=1.0))
+
+
+def permutation_minima(
+    prepared: Prepared, rules: Rules, strata: Ints, n: int, seed: int, jobs: int = 1
+) -> npt.NDArray[np.float64]:
+    """Smallest p of each of ``n`` runs of the whole miner, each on outcomes permuted within their blocks. [n]"""
+    within = exchangeable(prepared.corpus, strata)
+    return np.array(spread(partial(_permuted, prepared, rules, strata, within, seed), n, jobs))
+
+
+def _permuted(prepared: Prepared, rules: Rules, strata: Ints, within: Ints, seed: int, number: int) -> float:
+    outcome = permute(prepared.corpus.outcome, within, np.random.default_rng([seed, number]))
+    return smallest_p(prepared, outcome, rules, strata)
+
+
+def adjust(nodes: Sequence[Node], minima: npt.NDArray[np.float64]) -> list[Node]:
+    """Nodes with ``p_adjusted`` = (1 + runs whose smallest p is at most the node's) / (1 + runs).
+
+    The permuted runs choose their merges anew, so the selection is paid for (min-p, Westfall and Young 1993).
+    """
+    ordered = np.sort(minima)
+
+    def adjusted(p: float | None) -> float | None:
+        if p is None:
+            return None
+        as_small = int(np.searchsorted(ordered, p * (1 + 1e-9), side="right"))
+        return (1 + as_small) / (1 + len(ordered))
+
+    return [msgspec.structs.replace(node, p_adjusted=adjusted(node.p_value)) for node in nodes]
+
+
+def stability(
+    corpus: Corpus, rules: Rules, expansions: Sequence[Sequence[str]], n: int, seed: int, jobs: int
+) -> list[float]:
+    """Share of ``n`` resamples (episodes with replacement) in which a node with each expansion is mined."""
+    runs = spread(partial(_resampled, corpus, rules, seed), n, jobs)
+    number = {token: code for code, token in enumerate(corpus.tokens)}
+    wanted = [tuple(number[token] for token in expansion) for expansion in expansions]
+    return [sum(expansion in run for run in runs) / n for expansion in wanted]
+
+
+def _resampled(corpus: Corpus, rules: Rules, seed: int, number: int) -> set[tuple[int, ...]]:
+    """Expansions, as tokens, of the nodes of one resample; none when it drew no success."""
+    rng = np.random.default_rng([seed, number])
+    drawn = corpus.select(np.sort(rng.integers(0, corpus.n_episodes, corpus.n_episodes)))
+    try:
+        check_outcomes(drawn, rules)
+    except NoSuccess:
+        return set()
+    merges = merge_all(prepare(drawn, rules.max_skills), classify(drawn.outcome, rules), rules)
+    expansions: list[tuple[int, ...]] = [(), *((token,) for token in range(len(corpus.tokens)))]
+    for merge in merges:
+        expansions.append(expansions[merge.left] + expansions[merge.right])
+    return set(expansions[len(corpus.tokens) + 1 :])
