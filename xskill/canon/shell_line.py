@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 _TOKEN = re.compile(
     r"""(?P<space>(?:[ \t\r]|\\\n)+)
+    |(?P<placeholder><redacted:[a-z-]+>)
     |(?P<heredoc><<-?[ \t]*(?P<quote>['"]?)(?P<end>[\w.-]+)(?P=quote))
     |(?P<herestring><<<)
     |(?P<redirect>(?:\d{0,2}|&)>>?(?:&[\d-])?\|?|\d{0,2}<(?:&[\d-])?)
@@ -95,7 +96,7 @@ def split_line(text: str) -> list[Simple]:
         elif kind == "substitution":
             position = _after_substitution(text, position, value)
             word = (word or "") + text[match.start() : position]
-        elif value.startswith("#") and word is None:
+        elif value.startswith("#") and word is None:  # a comment
             line_end = text.find("\n", position)
             position = len(text) if line_end < 0 else line_end
         else:
