@@ -26,6 +26,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "split": ("xskill.commands.split", "Assign train, evolve, validation and test by a hash of a field."),
     "mine": ("xskill.commands.mine", "Mine the X-Tree of routines that trajectories share."),
     "tree": ("xskill.commands.tree", "Look at an X-Tree, tile episodes, make instances, rewards and context of it."),
+    "worker": ("xskill.commands.worker", "Speak the worker protocol of `xskill rollout` for a known environment."),
     "gate": ("xskill.commands.gate", "Decide whether a candidate bank may replace the current one."),
     "bank": ("xskill.commands.bank", "Show, change, retrieve from, export and evaluate a SkillBank."),
     "distill": ("xskill.commands.distill", "Turn trajectories and rollouts into a SkillBank, evidence or edits."),
