@@ -50,6 +50,8 @@ class ShellWords:
     writers: frozenset[str] = frozenset()
     subcommands: frozenset[str] = frozenset()
     """Programs whose first operand is a subcommand."""
+    valued: frozenset[str] = frozenset()
+    """Options before a subcommand that take the next word as their value (``git -C repo``)."""
     pattern_first: frozenset[str] = frozenset()
     """Programs whose first operand is a pattern, the next one the object."""
     versioned: frozenset[str] = frozenset()
@@ -156,6 +158,8 @@ def _describe(simple: Simple, words: ShellWords) -> ShellAction | None:
         return ShellAction("write", main=target, operands=(target,))
     if program in words.shells or program in words.interpreters:
         return _interpreter(program, rest, simple, words)
+    if program in words.subcommands:
+        rest = _from_subcommand(rest, words)
     operands = _operands(rest)
     subcommand = ""
     if program in words.subcommands and operands and re.match(r"[A-Za-z][\w-]{0,24}$", operands[0]):
@@ -182,6 +186,13 @@ def _unwrapped(words_of_line: list[str], words: ShellWords) -> list[str]:
             return rest
         rest = rest[position:]
     return rest
+
+
+def _from_subcommand(rest: Sequence[str], words: ShellWords) -> list[str]:
+    position = 0
+    while position < len(rest) and rest[position].startswith("-"):
+        position += 2 if rest[position] in words.valued else 1
+    return list(rest[position:])
 
 
 def _operands(rest: Sequence[str]) -> tuple[str, ...]:

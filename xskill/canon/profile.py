@@ -113,7 +113,7 @@ def parse_profile(text: str, source: str) -> Profile:
     """
     try:
         return _compile(_with_included(tomllib.loads(text), source))
-    except (tomllib.TOMLDecodeError, ValueError, TypeError, KeyError, AttributeError) as error:
+    except (tomllib.TOMLDecodeError, ValueError, TypeError, KeyError, AttributeError, re.error) as error:
         raise UsageError(f"{source}: not a valid profile: {error}") from None
 
 
@@ -187,7 +187,7 @@ def _compile(data: dict[str, Any]) -> Profile:
     for number, rule in enumerate(data["rule"], 1):
         try:
             rules += _rules(rule, data.get("slots", {}), filters)
-        except (ValueError, TypeError, KeyError) as error:
+        except (ValueError, TypeError, KeyError, re.error) as error:
             raise ValueError(f"rule {number}: {error}") from None
     outputs = [output for rule in rules for output in (rule.verb, rule.role) if output is not None]
     detect = data.get("detect", {})
