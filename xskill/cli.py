@@ -27,6 +27,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "mine": ("xskill.commands.mine", "Mine the X-Tree of routines that trajectories share."),
     "tree": ("xskill.commands.tree", "Look at an X-Tree, tile episodes, make instances, rewards and context of it."),
     "worker": ("xskill.commands.worker", "Speak the worker protocol of `xskill rollout` for a known environment."),
+    "rollout": ("xskill.commands.rollout", "Sample rollout trees, build, show and check them."),
+    "credit": ("xskill.commands.credit", "Credit the turns of rollout trees, with bounded targets or as a baseline."),
     "gate": ("xskill.commands.gate", "Decide whether a candidate bank may replace the current one."),
     "bank": ("xskill.commands.bank", "Show, change, retrieve from, export and evaluate a SkillBank."),
     "distill": ("xskill.commands.distill", "Turn trajectories and rollouts into a SkillBank, evidence or edits."),

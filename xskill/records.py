@@ -217,6 +217,27 @@ class Node(Record, frozen=True, kw_only=True, tag_field="schema", tag="xskill.no
     extra: dict[str, Any] = {}
 
 
+class RolloutNode(Record, frozen=True, kw_only=True, tag_field="schema", tag="xskill.rollout_node/1"):
+    """One turn of a question's rollout tree, whatever number of trajectories share it (``rollout build``)."""
+
+    question_id: str
+    node: int
+    """Number in its question, parents before children; 0 is the root, which is no turn."""
+    parent: int | None = None
+    depth: int = 0
+    """Turns up to and with this one."""
+    trajectories: list[str]
+    """Ids of those that pass through or end here."""
+    ended: list[str] = []
+    """Ids of those that end here."""
+    finished: int = 0
+    """Number of trajectories with a reward among them."""
+    reward: float | None = None
+    """Mean reward of the finished ones."""
+    steps: list[Step] = []
+    """Of the first trajectory that generated the turn."""
+
+
 class CreditsHeader(Record, frozen=True, kw_only=True, tag_field="schema", tag="xskill.credits/1"):
     """First line of a credit stream: every choice made; credited trajectories follow."""
 
@@ -339,6 +360,7 @@ CONTRACTS: dict[str, type[Record]] = {
     "trajectory": Trajectory,
     "tree": TreeHeader,
     "node": Node,
+    "rollout_node": RolloutNode,
     "credits": CreditsHeader,
     "turn_credit": TurnCredit,
     "evidence": Evidence,

@@ -67,6 +67,8 @@ class Rollout(msgspec.Struct, frozen=True, kw_only=True, tag_field="schema", tag
     success: bool | None = None
     initial_observation: str | None = None
     parent: RolloutParent | None = None
+    credits: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    """There when the trajectory was credited before."""
 
 
 class TokenRollout(msgspec.Struct, frozen=True, kw_only=True, tag_field="schema", tag="xskill.trajectory/1"):
@@ -79,6 +81,8 @@ class TokenRollout(msgspec.Struct, frozen=True, kw_only=True, tag_field="schema"
     success: bool | None = None
     initial_observation: str | None = None
     parent: RolloutParent | None = None
+    credits: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    """There when the trajectory was credited before."""
 
 
 _decode_sums = msgspec.json.Decoder(Rollout).decode

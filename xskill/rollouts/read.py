@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
+import msgspec
 import numpy as np
-import polars as pl
 
 from xskill.errors import BadRecord
-from xskill.records import CreditsHeader, decode
+from xskill.records import CreditsHeader, Trajectory, convert, decode, encode
 from xskill.rollouts.build import Trie, build, check_links
 from xskill.rollouts.columns import Rollouts
-from xskill.rollouts.frames import USED, add_frame, add_rows, is_plain
 from xskill.rollouts.gather import Gather, decode_rollout
 from xskill.streams.lines import iter_lines
-from xskill.streams.parquet import read_frames
 from xskill.streams.run import Run
 from xskill.streams.source import Input, open_inputs
+
+CREDIT_COLUMNS = (
+    "advantage",
+    "values",
+    "credits",
+    "targets",
+    "target_ratios",
+    "weights",
+    "residuals",
+    "losses",
+    "sequence_ratio",
+    "skipped",
+)
+"""Columns of a trajectory that credit adds, and replaces when they are there."""
 
 
 @dataclass(slots=True)
@@ -26,9 +38,11 @@ class Originals:
     """The records as they came, in order: lines of JSON, or rows of frames."""
 
     lines: list[bytes] = field(default_factory=list)
-    frames: list[pl.DataFrame] = field(default_factory=list)
+    frames: list[Any] = field(default_factory=list)
     order: list[tuple[int, int]] = field(default_factory=list)
     """(-1, line index) or (frame index, row) of each trajectory."""
+    credited: set[int] = field(default_factory=set)
+    """Lines that hold the columns of an earlier credit run."""
 
 
 def read_rollouts(
@@ -81,11 +95,38 @@ def read_rollouts(
     return rollouts, trie, originals
 
 
+def original_lines(originals: Originals, *, with_credits: bool = False) -> Iterator[bytes]:
+    """The trajectories as they came, in order, as lines of JSON.
+
+    Args:
+        originals: what :func:`read_rollouts` kept.
+        with_credits: leave the columns of an earlier credit run in place.
+    """
+    for frame, row in originals.order:
+        if frame < 0:
+            line = originals.lines[row]
+            yield without_credits(line) if row in originals.credited and not with_credits else line
+            continue
+        from xskill.streams.columns import unpack
+
+        cells = originals.frames[frame].row(row, named=True)
+        if not with_credits:
+            cells = {name: cell for name, cell in cells.items() if name not in CREDIT_COLUMNS}
+        yield encode(convert(unpack(cells, Trajectory), Trajectory))
+
+
+def without_credits(line: bytes) -> bytes:
+    """A line of JSON without the columns of an earlier credit run."""
+    value = msgspec.json.decode(line)
+    return msgspec.json.encode({name: field for name, field in value.items() if name not in CREDIT_COLUMNS})
+
+
 def _from_lines(source: Input, gather: Gather, originals: Originals | None, run: Run) -> None:
     name = source.name
     for number, line in iter_lines(source):
         try:
-            gather.add(decode_rollout(line), (name, number))
+            record = decode_rollout(line)
+            gather.add(record, (name, number))
         except BadRecord as error:
             if error.path == "schema" and _is_header(line):
                 continue
@@ -96,6 +137,8 @@ def _from_lines(source: Input, gather: Gather, originals: Originals | None, run:
         run.kept += 1
         run.progress(source)
         if originals is not None:
+            if record.credits is not msgspec.UNSET:
+                originals.credited.add(len(originals.lines))
             originals.order.append((-1, len(originals.lines)))
             originals.lines.append(line)
 
@@ -109,6 +152,9 @@ def _is_header(line: bytes) -> bool:
 
 
 def _from_parquet(source: Input, gather: Gather, originals: Originals | None, run: Run) -> None:
+    from xskill.rollouts.frames import USED, add_frame, add_rows, is_plain
+    from xskill.streams.parquet import read_frames
+
     row = 0
     for frame in read_frames(source, None if originals is not None else USED):
         place = (source.name, row + 1)

@@ -1,0 +1,167 @@
+"""``xskill credit``: which turn earned the outcome."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
+
+import typer
+
+from xskill.commands.options import Files, Output, Quiet, Rejects, To
+from xskill.errors import UsageError
+
+if TYPE_CHECKING:
+    from xskill.credit.methods import Config, Credits
+    from xskill.rollouts.columns import Rollouts
+    from xskill.rollouts.read import Originals
+
+
+Method = Literal["treeopsd", "tree-pg", "grpo", "rloo", "gspo", "tree-grpo", "at2po", "treepo", "treerl", "gigpo"]
+RewardFrom = Literal["reward", "success"]
+Form = Literal["verl", "verifiers"]
+
+
+def command(
+    files: Files = None,
+    method: Annotated[Method, typer.Option(help="How credit is made.")] = "treeopsd",
+    backup: Annotated[
+        Literal["likelihood", "mean", "leaf"], typer.Option(help="Weights of the children of a node.")
+    ] = "likelihood",
+    tau: Annotated[float, typer.Option(help="Temperature of the likelihood weights.")] = 1.0,
+    turn_credit: Annotated[
+        Literal["pointwise", "listwise"],
+        typer.Option(help="Value of the action, or less the mean of its alternatives."),
+    ] = "pointwise",
+    map_: Annotated[
+        Literal["odds", "probability", "logistic"],
+        typer.Option("--map", help="From credit to the teacher's probability."),
+    ] = "odds",
+    radius: Annotated[
+        Optional[str],
+        typer.Option(metavar="R|auto", help="How far a target may go; default 0.2, with --ratio mean 0.005."),
+    ] = None,
+    scale: Annotated[
+        str, typer.Option(metavar="S|max", help="Credit at which a target reaches its bound; max: of the question.")
+    ] = "1",
+    ratio: Annotated[
+        Literal["sum", "mean"], typer.Option(help="Turn log ratio: sum over its tokens, or mean.")
+    ] = "sum",
+    std: Annotated[
+        Literal["population", "sample"], typer.Option(help="Deviation that advantages are divided by.")
+    ] = "population",
+    shared: Annotated[
+        Literal["weight", "once"],
+        typer.Option(help="Each of k copies of a turn weighs 1/k, or the first 1 and the others 0."),
+    ] = "weight",
+    option: Annotated[
+        Optional[list[str]],
+        typer.Option(metavar="NAME=VALUE", help="Option of a baseline; an unknown NAME lists them. Repeatable."),
+    ] = None,
+    reward_from: Annotated[RewardFrom, typer.Option(help="What counts as the reward.")] = "reward",
+    per_turn: Annotated[bool, typer.Option("--per-turn", help="One flat row a turn.")] = False,
+    as_: Annotated[
+        Optional[Form], typer.Option("--as", help="Rows for a trainer: credits broadcast over the sampled tokens.")
+    ] = None,
+    output: Output = None,
+    to: To = None,
+    rejects: Rejects = None,
+    quiet: Quiet = False,
+) -> None:
+    """Example: xskill credit rollouts.jsonl -o credits.jsonl
+
+    Credit every turn of rollout trees and set the teacher's bounded targets (TreeOPSD), or compute a baseline's
+    advantages. The header line holds every choice. Arrays are aligned with steps: values, credits, targets,
+    target_ratios, weights, and with steps[].logprob_new residuals and losses.
+    """
+    from xskill.credit.methods import Config, run_method
+    from xskill.rollouts.read import read_rollouts
+    from xskill.streams.run import Run
+
+    if per_turn and as_ is not None:
+        raise UsageError("--per-turn and --as are two different outputs; give one")
+    config = Config(
+        method=method,
+        backup=backup,
+        tau=tau,
+        turn_credit=turn_credit,
+        map=map_,
+        radius="auto" if radius == "auto" else None if radius is None else _number("--radius", radius),
+        scale="max" if scale == "max" else _number("--scale", scale),
+        ratio=ratio,
+        std=std,
+        shared=shared,
+        options=dict(_pair(text) for text in option or ()),
+    )
+    with Run("credit", quiet=quiet, rejects=rejects) as run:
+        rollouts, trie, originals = read_rollouts(files or [], run, reward_from=reward_from, keep=not per_turn)
+        credits = run_method(rollouts, trie, config)
+        lacking = credits.stats.get("questions_without_logprob", 0)
+        if lacking:
+            run.note(f"{lacking:,} branched questions lack log-probabilities: --backup likelihood is mean there")
+        _write(rollouts, originals, credits, config, reward_from, per_turn, as_, output, to)
+        run.set_summary(f"{rollouts.n_turns:,} turns, {credits.stats['nodes']:,} nodes")
+
+
+def _write(
+    rollouts: Rollouts,
+    originals: Originals,
+    credits: Credits,
+    config: Config,
+    reward_from: str,
+    per_turn: bool,
+    as_: Form | None,
+    output: str | None,
+    to: str | None,
+) -> None:
+    from xskill.credit.output import header, write_trajectories, write_turns
+
+    head = header(config, credits, reward_from=reward_from)
+    if as_ is not None:
+        _write_rows(rollouts, originals, credits, as_, output, to)
+    elif per_turn:
+        write_turns(output, to, rollouts, credits, head)
+    else:
+        write_trajectories(output, to, rollouts, originals, credits, head)
+
+
+def _write_rows(
+    rollouts: Rollouts, originals: Originals, credits: Credits, as_: Form, output: str | None, to: str | None
+) -> None:
+    import msgspec
+    import numpy as np
+
+    from xskill.integrations.credit_rows import verifiers_trace, verl_row
+    from xskill.records import Trajectory, decode
+    from xskill.rollouts.read import original_lines
+    from xskill.streams.text import open_lines
+    from xskill.streams.write import container_of
+
+    if container_of(output, to) == "parquet":
+        raise UsageError(f"--as {as_} writes JSON lines")
+    known = ~np.isnan(credits.credit)
+    credit = [value if there else None for value, there in zip(credits.credit.tolist(), known.tolist(), strict=True)]
+    weight = None if credits.weight is None else credits.weight.tolist()
+    start = rollouts.turn_start.tolist()
+    with open_lines(output) as write_line:
+        for i, line in enumerate(original_lines(originals)):
+            turns = slice(start[i], start[i + 1])
+            record = decode(line, Trajectory)
+            row: dict[str, Any]
+            if as_ == "verl":
+                row = verl_row(record, credit[turns], None if weight is None else weight[turns])
+            else:
+                row = verifiers_trace(record, credit[turns])
+            write_line(msgspec.json.encode(row))
+
+
+def _number(name: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise UsageError(f"{name} {text}: expected a number") from None
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise UsageError(f"--option {text}: expected NAME=VALUE")
+    return name, value

@@ -1,0 +1,16 @@
+"""``xskill rollout``: sample rollout trees, and look at them."""
+
+from __future__ import annotations
+
+import typer
+
+from xskill.commands import rollout_look
+
+command = typer.Typer(
+    add_completion=False,
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Example: xskill rollout show rollouts.jsonl\n\nSample rollout trees, build, show and check them.",
+)
+command.command("build", short_help="Each shared turn once, parent links checked.")(rollout_look.build)

@@ -1,0 +1,266 @@
+"""The table of credit methods, and the one function that runs any of them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args, get_type_hints
+
+import numpy as np
+
+from xskill.credit import groups, trees
+from xskill.credit.advantage import SINGLE_LEAF, UNFINISHED, ZERO_VARIANCE, Floats, Ints, Std, advantages
+from xskill.credit.backup import Backup, TurnCredit, action_likelihood, back_up, turn_credit
+from xskill.credit.groups import Baseline
+from xskill.credit.teacher import (
+    DEFAULT_RADIUS,
+    Map,
+    Ratio,
+    check_radius,
+    log_ratio,
+    radius_of_log_ratio,
+    student,
+    target,
+)
+from xskill.errors import BadData, UsageError
+from xskill.rollouts.build import Trie
+from xskill.rollouts.columns import Rollouts
+
+OURS = ("treeopsd", "tree-pg")
+BASELINES: dict[str, tuple[Callable[[Rollouts, Trie, Any], Baseline], type[Any]]] = {
+    "grpo": (groups.grpo, groups.Grpo),
+    "rloo": (groups.rloo, groups.Rloo),
+    "gspo": (groups.gspo, groups.Gspo),
+    "tree-grpo": (groups.tree_grpo, groups.TreeGrpo),
+    "at2po": (trees.at2po, trees.At2po),
+    "treepo": (trees.treepo, trees.Treepo),
+    "treerl": (trees.treerl, trees.Treerl),
+    "gigpo": (groups.gigpo, groups.Gigpo),
+}
+"""Name → (function, its options)."""
+
+AUTO_QUANTILE = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """Every choice of a credit run."""
+
+    method: str = "treeopsd"
+    backup: Backup = "likelihood"
+    tau: float = 1.0
+    """Temperature of the likelihood weights."""
+    turn_credit: TurnCredit = "pointwise"
+    map: Map = "odds"
+    radius: float | Literal["auto"] | None = None
+    """None = 0.2 with summed ratios, 0.005 with mean ratios; ``auto`` = :func:`radius_from_data`."""
+    scale: float | Literal["max"] = 1.0
+    """Credit at which a target reaches its bound; ``max`` = the largest absolute credit of the question."""
+    ratio: Ratio = "sum"
+    std: Std = "population"
+    shared: Literal["weight", "once"] = "weight"
+    """Each of k copies of a turn weighs 1/k, or the copy that was generated first weighs 1 and the others 0."""
+    options: Mapping[str, str] = field(default_factory=dict)
+    """Options of a baseline, as text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Credits:
+    """What a method gives: arrays over the T turns and n trajectories, NaN = null; None = not by this method."""
+
+    credit: Floats
+    advantage: Floats | None
+    skipped: Ints
+    """[n] indices into :data:`xskill.credit.advantage.SKIPPED`."""
+    value: Floats | None = None
+    target: Floats | None = None
+    target_ratio: Floats | None = None
+    weight: Floats | None = None
+    log_ratio: Floats | None = None
+    residual: Floats | None = None
+    loss: Floats | None = None
+    sequence_ratio: Floats | None = None
+    config: dict[str, Any] = field(default_factory=dict)
+    """For the header: the choices, defaults filled in."""
+    stats: dict[str, Any] = field(default_factory=dict)
+    """For the header: counts."""
+
+
+def run_method(rollouts: Rollouts, trie: Trie, config: Config) -> Credits:
+    """Credit every turn.
+
+    Raises:
+        UsageError: an option that does not exist or cannot have its value.
+        BadData: no trajectory with a reward; a method that is undefined on a question.
+    """
+    finished = ~np.isnan(rollouts.reward)
+    if not finished.any():
+        raise BadData("no trajectory has a reward (--reward-from success takes the outcome as 0 or 1)")
+    if config.method in BASELINES:
+        return _baseline(rollouts, trie, config)
+    if config.method not in OURS:
+        raise UsageError(f"--method {config.method}: expected one of {', '.join([*OURS, *BASELINES])}")
+    return _tree(rollouts, trie, config)
+
+
+def _tree(rollouts: Rollouts, trie: Trie, config: Config) -> Credits:
+    if config.options:
+        raise UsageError("--option belongs to the baselines; treeopsd and tree-pg have options of their own")
+    if config.tau <= 0:
+        raise UsageError(f"--tau {config.tau:g}: expected a number above 0")
+    n_questions = len(rollouts.questions)
+    advantage, skipped = advantages(rollouts.reward, rollouts.question, n_questions, config.std)
+    likelihood = action_likelihood(rollouts, trie) if config.backup == "likelihood" else None
+    values = back_up(trie, advantage, config.backup, likelihood, config.tau)
+    by_node = turn_credit(trie, values, config.turn_credit)
+    node = trie.node
+    chosen: dict[str, Any] = {
+        "backup": config.backup,
+        "turn_credit": config.turn_credit,
+        "std": config.std,
+        "shared": config.shared,
+    }
+    stats = _stats(rollouts, trie, skipped)
+    if likelihood is not None:
+        chosen["tau"] = config.tau
+        lacks = np.unique(trie.question[trie.group_parent[np.isnan(likelihood)]])
+        stats["questions_without_logprob"] = len(lacks[_has_branches(trie, n_questions)[lacks]])
+    result = Credits(
+        credit=by_node[node],
+        advantage=advantage,
+        skipped=skipped,
+        value=values.node[node],
+        weight=_weights(rollouts, trie, config.shared),
+        config=chosen,
+        stats=stats,
+    )
+    return result if config.method == "tree-pg" else _taught(rollouts, result, config)
+
+
+def _taught(rollouts: Rollouts, credits: Credits, config: Config) -> Credits:
+    """Add targets, and the student where the current policy's log-probabilities are there."""
+    rho = log_ratio(rollouts.logprob_new, rollouts.logprob, rollouts.n_tokens.astype(np.float64), config.ratio)
+    moved = ~np.isnan(rho)
+    if config.radius == "auto":
+        radius = radius_from_data(rho[moved], config.map)
+    else:
+        radius = DEFAULT_RADIUS[config.ratio] if config.radius is None else config.radius
+    check_radius(config.map, radius)
+    if config.scale != "max" and not config.scale > 0:
+        raise UsageError(f"--scale {config.scale:g}: expected a number above 0, or max")
+    scale = _largest(rollouts, credits.credit) if config.scale == "max" else config.scale
+    q, ratio = target(credits.credit, config.map, radius, scale)
+    chosen: dict[str, Any] = {"map": config.map, "radius": radius, "scale": config.scale, "ratio": config.ratio}
+    if config.radius == "auto":
+        chosen["radius_from"] = f"{AUTO_QUANTILE:g} quantile of |log ratio|"
+    found = dataclasses.replace(credits, target=q, target_ratio=ratio, config={**credits.config, **chosen})
+    if not moved.any():
+        return found
+    state = student(rho, q)
+    return dataclasses.replace(
+        found,
+        log_ratio=rho,
+        residual=state.residual,
+        loss=state.loss,
+        stats={**credits.stats, "clamped": state.clamped},
+    )
+
+
+def radius_from_data(log_rho: Floats, kind: Map) -> float:
+    """The radius whose strongest target lies where nine of ten turns have not yet gone.
+
+    TreeOPSD leaves the radius open. A target that the ratios of one update round pass at once stops the
+    learning early; one that they never come near leaves a constant gradient, and nothing corrects itself.
+
+    Args:
+        log_rho: log ratios of turns between the behaviour and the current policy, of :class:`Config.ratio`'s kind.
+        kind: the map that the radius is for.
+
+    Raises:
+        BadData: no log ratio, or the policy has not moved.
+    """
+    if not len(log_rho):
+        raise BadData("--radius auto needs steps[].logprob and logprob_new")
+    spread = float(np.quantile(np.abs(log_rho), AUTO_QUANTILE))
+    if spread == 0:
+        raise BadData("--radius auto: the policy has not moved, every log ratio is 0; give a number")
+    return min(radius_of_log_ratio(kind, spread), {"odds": 0.999, "probability": 0.499, "logistic": 5.0}[kind])
+
+
+def _baseline(rollouts: Rollouts, trie: Trie, config: Config) -> Credits:
+    function, kind = BASELINES[config.method]
+    options = parse_options(config.method, kind, config.options)
+    result = function(rollouts, trie, options)
+    skipped = advantages(rollouts.reward, rollouts.question, len(rollouts.questions))[1]
+    return Credits(
+        credit=result.turn,
+        advantage=result.rollout,
+        skipped=np.where(skipped == UNFINISHED, skipped, 0),  # the others get what the official code gives
+        sequence_ratio=result.sequence_ratio,
+        config={**dataclasses.asdict(options), "rules": "as the official code, its singleton rules included"},
+        stats=_stats(rollouts, trie, skipped),
+    )
+
+
+def parse_options(method: str, kind: type[Any], given: Mapping[str, str]) -> Any:
+    """The options record of a baseline from ``NAME=VALUE`` texts.
+
+    Raises:
+        UsageError: an unknown name, or a value that the option cannot take.
+    """
+    hints = get_type_hints(kind)
+    values: dict[str, Any] = {}
+    for name, text in given.items():
+        if name not in hints:
+            known = ", ".join(hints) or "none"
+            raise UsageError(f"--option {name}: {method} has no such option (it has: {known})")
+        allowed = get_args(hints[name]) or (("true", "false") if hints[name] is bool else ())
+        if allowed and text not in allowed:
+            raise UsageError(f"--option {name}={text}: expected one of {', '.join(map(str, allowed))}")
+        try:
+            values[name] = text == "true" if hints[name] is bool else float(text) if hints[name] is float else text
+        except ValueError:
+            raise UsageError(f"--option {name}={text}: expected a number") from None
+    return kind(**values)
+
+
+def _weights(rollouts: Rollouts, trie: Trie, shared: str) -> Floats:
+    """[T] weights of the copies of a turn; they sum to 1 over a node."""
+    node = trie.node
+    if shared == "weight":
+        return 1.0 / trie.shared[node]
+    order = np.lexsort((np.arange(len(node)), ~rollouts.generated, node))
+    first = np.ones(len(order), bool)
+    first[1:] = node[order][1:] != node[order][:-1]
+    weight = np.zeros(len(node))
+    weight[order[first]] = 1.0
+    return weight
+
+
+def _largest(rollouts: Rollouts, credit: Floats) -> Floats:
+    """[T] largest |credit| of the turn's question."""
+    question = rollouts.question[rollouts.trajectory]
+    largest = np.zeros(len(rollouts.questions))
+    np.maximum.at(largest, question, np.nan_to_num(np.abs(credit)))
+    return largest[question]
+
+
+def _has_branches(trie: Trie, n_questions: int) -> Any:
+    actions = np.bincount(trie.group_parent, minlength=trie.n_nodes)
+    return np.bincount(trie.question[actions > 1], minlength=n_questions) > 0
+
+
+def _stats(rollouts: Rollouts, trie: Trie, skipped: Ints) -> dict[str, Any]:
+    def questions(reason: int) -> int:
+        return len(np.unique(rollouts.question[skipped == reason]))
+
+    return {
+        "questions": len(np.unique(rollouts.question)),
+        "trajectories": rollouts.n,
+        "turns": rollouts.n_turns,
+        "nodes": trie.n_nodes - len(rollouts.questions),
+        "unfinished": int((skipped == UNFINISHED).sum()),
+        "zero_variance": questions(ZERO_VARIANCE),
+        "single_leaf": questions(SINGLE_LEAF),
+    }

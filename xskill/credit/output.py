@@ -1,0 +1,188 @@
+"""Credited records: the trajectories as they came with aligned arrays added, or one row a turn.
+
+The heavy text is never encoded again: the arrays are spliced into the original line of JSON.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import orjson
+
+from xskill.credit.advantage import SKIPPED, Floats
+from xskill.credit.methods import Config, Credits
+from xskill.records import CreditsHeader, Trajectory, TurnCredit, decode, encode
+from xskill.rollouts.columns import Rollouts
+from xskill.rollouts.read import CREDIT_COLUMNS, Originals, original_lines
+from xskill.streams.parquet_child import HEADER_KEY
+from xskill.streams.text import open_lines, replacing
+from xskill.streams.write import container_of, open_output
+
+ARRAYS = {
+    "values": "value",
+    "credits": "credit",
+    "targets": "target",
+    "target_ratios": "target_ratio",
+    "weights": "weight",
+    "residuals": "residual",
+    "losses": "loss",
+}
+"""Column of a trajectory → field of :class:`Credits`."""
+
+TURN_TAG = "xskill.turn_credit/1"
+ROWS = 1 << 16
+
+
+def header(config: Config, credits: Credits, **more: Any) -> CreditsHeader:
+    """The header line: the method, every choice made, and what was met."""
+    return CreditsHeader(method=config.method, config={**credits.config, **more}, stats=credits.stats)
+
+
+def per_step(rollouts: Rollouts, credits: Credits) -> dict[str, Floats]:
+    """[S] arrays under their column names; the steps of a turn share its values."""
+    found = {column: getattr(credits, name) for column, name in ARRAYS.items()}
+    turn = rollouts.turn_of_step
+    one_step_a_turn = len(turn) == rollouts.n_turns
+    return {column: x if one_step_a_turn else x[turn] for column, x in found.items() if x is not None}
+
+
+def credited_lines(rollouts: Rollouts, originals: Originals, credits: Credits) -> Iterator[bytes]:
+    """The input trajectories, in order, as lines of JSON with the credit columns at their end."""
+    arrays = list(per_step(rollouts, credits).items())
+    scalars = [
+        (name, x.tolist())
+        for name, x in (("advantage", credits.advantage), ("sequence_ratio", credits.sequence_ratio))
+        if x is not None
+    ]
+    skipped = [SKIPPED[code] for code in credits.skipped.tolist()]
+    start = rollouts.step_start.tolist()
+    for i, line in enumerate(original_lines(originals)):
+        added: dict[str, Any] = {name: x[i] for name, x in scalars}
+        for name, x in arrays:
+            added[name] = x[start[i] : start[i + 1]]
+        if skipped[i] is not None:
+            added["skipped"] = skipped[i]
+        yield line[:-1] + b"," + orjson.dumps(added, option=orjson.OPT_SERIALIZE_NUMPY)[1:]
+
+
+def all_frames(originals: Originals) -> bool:
+    """Whether :func:`credited_frame` can be used: every record came from Parquet with our columns."""
+    from xskill.streams.columns import schema_of
+
+    return not originals.lines and all(frame.schema == schema_of(Trajectory) for frame in originals.frames)
+
+
+def credited_frame(rollouts: Rollouts, originals: Originals, credits: Credits) -> Any:
+    """The input trajectories, in order, as one polars frame with the credit columns filled in."""
+    import polars as pl
+
+    rows: dict[int, list[int]] = {}
+    for frame, row in originals.order:
+        rows.setdefault(frame, []).append(row)
+    whole = pl.concat([originals.frames[frame][chosen] for frame, chosen in rows.items()])
+    schema = whole.schema
+    index = np.arange(rollouts.n)
+    arrays = {name: pl.Series(x).fill_nan(None) for name, x in per_step(rollouts, credits).items()}
+    steps = pl.DataFrame({"index": np.repeat(index, np.diff(rollouts.step_start)), **arrays})
+    lists = steps.group_by("index", maintain_order=True).agg(pl.all())
+    lists = pl.DataFrame({"index": index}).join(lists, on="index", how="left", maintain_order="left")
+    empty = pl.lit([], dtype=pl.List(pl.Float64))
+    added = {name: lists.select(pl.col(name).fill_null(empty)).to_series() for name in arrays}
+    for name, x in (("advantage", credits.advantage), ("sequence_ratio", credits.sequence_ratio)):
+        if x is not None:
+            added[name] = pl.Series(x).fill_nan(None)
+    added["skipped"] = pl.Series([SKIPPED[code] for code in credits.skipped.tolist()], dtype=pl.String)
+    missing = {name: pl.Series([None] * rollouts.n, dtype=schema[name]) for name in CREDIT_COLUMNS if name not in added}
+    return whole.with_columns(**added, **missing)
+
+
+def turn_rows(rollouts: Rollouts, credits: Credits) -> Any:
+    """One row a turn (:class:`xskill.records.TurnCredit`) as a polars frame with its fixed columns."""
+    import polars as pl
+
+    from xskill.streams.columns import schema_of
+
+    trajectory, first = rollouts.trajectory, rollouts.first_step
+    columns: dict[str, Any] = {
+        "schema": pl.repeat(TURN_TAG, rollouts.n_turns, dtype=pl.String, eager=True),
+        "id": pl.Series(rollouts.ids, dtype=pl.String).gather(trajectory),
+        "question_id": pl.Series(rollouts.questions, dtype=pl.String).gather(rollouts.question[trajectory]),
+        "turn": rollouts.position,
+        "step": first - np.repeat(rollouts.step_start[:-1], rollouts.lengths),
+        "n_steps": np.diff(np.append(first, len(rollouts.turn_of_step))),
+        "action": _texts(rollouts).gather(rollouts.step_action[first]),
+        "skipped": pl.Series(SKIPPED, dtype=pl.String).gather(credits.skipped[trajectory]),
+    }
+    numbers = {name: getattr(credits, name) for name in (*ARRAYS.values(), "log_ratio")}
+    numbers["advantage"] = None if credits.advantage is None else credits.advantage[trajectory]
+    columns |= {name: pl.Series(x).fill_nan(None) for name, x in numbers.items() if x is not None}
+    schema = schema_of(TurnCredit)
+    frame = pl.DataFrame(columns)
+    missing = {name: pl.lit(None, dtype) for name, dtype in schema.items() if name not in frame.columns}
+    return frame.with_columns(**missing).select(pl.col(name).cast(dtype) for name, dtype in schema.items())
+
+
+def _texts(rollouts: Rollouts) -> Any:
+    """The texts of actions, each at the place that is its code."""
+    import polars as pl
+
+    texts: list[str | None] = [None] * (int(rollouts.step_action.max(initial=-1)) + 1)
+    for table in rollouts.actions:
+        for text, code in table.items():
+            if code < len(texts):
+                texts[code] = text
+    return pl.Series(texts, dtype=pl.String)
+
+
+def write_trajectories(
+    path: str | None,
+    to: str | None,
+    rollouts: Rollouts,
+    originals: Originals,
+    credits: Credits,
+    head: CreditsHeader,
+) -> None:
+    """Write the header and the credited trajectories to a file or stdout."""
+    if container_of(path, to) == "parquet" and all_frames(originals):
+        write_frame(path, credited_frame(rollouts, originals, credits), head)
+        return
+    parquet = container_of(path, to) == "parquet"
+    with open_output(path, to=to, kind=Trajectory) as out:
+        out.header(head)
+        for line in credited_lines(rollouts, originals, credits):
+            if parquet:
+                out.write(decode(line, Trajectory))
+            else:
+                out.write_line(line)
+
+
+def write_turns(path: str | None, to: str | None, rollouts: Rollouts, credits: Credits, head: CreditsHeader) -> None:
+    """Write the header and one row a turn to a file or stdout."""
+    frame = turn_rows(rollouts, credits)
+    if container_of(path, to) == "parquet":
+        write_frame(path, frame, head)
+        return
+    empty = [name for name in frame.columns if frame[name].null_count() == frame.height]
+    usual = ["n_steps"] if (frame["n_steps"] == 1).all() else []
+    frame = frame.drop(empty + usual)
+    with open_lines(path) as write_line:
+        write_line(encode(head))
+        for start in range(0, frame.height, ROWS):
+            write_line(frame[start : start + ROWS].write_ndjson().rstrip("\n").encode())
+
+
+def write_frame(path: str | None, frame: Any, head: CreditsHeader) -> None:
+    """Write a frame as Parquet, with the header in the file's metadata."""
+    metadata = {HEADER_KEY: encode(head).decode()}
+    if path is not None and path != "-":
+        with replacing(path) as target:
+            frame.write_parquet(target.file, metadata=metadata)
+        return
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer, metadata=metadata)
+    sys.stdout.buffer.write(buffer.getbuffer())
+    sys.stdout.buffer.flush()
