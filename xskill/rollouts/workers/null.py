@@ -15,7 +15,7 @@ class NullEnvironment:
 
     Args:
         delay: seconds that each action takes.
-        value: tell with each observation how much of the path was right so far.
+        value: tell with each observation for how many turns the path was right.
     """
 
     def __init__(self, breadth: int, depth: int, *, delay: float = 0.0, value: bool = False) -> None:
@@ -37,7 +37,8 @@ class NullEnvironment:
             time.sleep(self._delay)
         self._taken.append(action)
         depth = len(self._taken)
-        right = sum(taken == planted for taken, planted in zip(self._taken, self._path, strict=False))
+        pairs = enumerate(zip(self._taken, self._path, strict=False))
+        right = next((i for i, (taken, planted) in pairs if taken != planted), depth)
         done = depth == self._depth
         return Taken(
             observation=f"You are {depth} deep after {action}.",
