@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from xskill.commands import rollout_look
+from xskill.commands import rollout_expand, rollout_look, rollout_puct
 
 command = typer.Typer(
     add_completion=False,
@@ -13,4 +13,6 @@ command = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Example: xskill rollout show rollouts.jsonl\n\nSample rollout trees, build, show and check them.",
 )
+command.command("expand", short_help="Sample episodes, then branches from their turns.")(rollout_expand.command)
+command.command("puct", short_help="Search each task's tree.")(rollout_puct.command)
 command.command("build", short_help="Each shared turn once, parent links checked.")(rollout_look.build)
