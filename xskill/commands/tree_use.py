@@ -1,4 +1,4 @@
-"""``xskill tree tile | reward``: use a tree on trajectories."""
+"""``xskill tree tile | instances | reward``: use a tree on trajectories."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated, Optional
 
 import typer
 
-from xskill.commands.options import Files, Output, Quiet, Rejects, To
+from xskill.commands.options import Files, Output, Quiet, Rejects, Seed, To
 from xskill.commands.tree_options import TreeOption, one_stdin
 
 
@@ -36,6 +36,82 @@ def tile(
         with open_output(output, to=to, kind=Trajectory) as out:
             for record in each_good(read_records(files or [], Trajectory, run), lambda t: tiled(t, ready), run):
                 out.write(record)
+
+
+def instances(
+    tree: TreeOption,
+    files: Files = None,
+    curriculum: Annotated[str, typer.Option(metavar="KIND", help="depth: shallow routines first; none.")] = "none",
+    max_per_node: Annotated[
+        Optional[int], typer.Option(metavar="N", min=1, help="At most N instances of a routine, drawn at random.")
+    ] = None,
+    dedupe: Annotated[bool, typer.Option("--dedupe", help="Leave out equal histories with equal gold.")] = False,
+    ablation: Annotated[
+        Optional[str],
+        typer.Option(metavar="KIND", help="random-span: same lengths, random places; outcome: only full matches pay."),
+    ] = None,
+    mix: Annotated[float, typer.Option(metavar="SHARE", help="Share of whole trajectories in the output.")] = 0.0,
+    template: Annotated[
+        Optional[str], typer.Option(metavar="TOML", help="Texts of the prompt: system, task, action, observation.")
+    ] = None,
+    profile: Annotated[
+        Optional[str],
+        typer.Option(metavar="NAME", help="Profile that scores completions; default: the one that gives the tokens."),
+    ] = None,
+    trainer: Annotated[
+        Optional[str], typer.Option("--as", metavar="TRAINER", help="The columns of verl, trl or skyrl.")
+    ] = None,
+    output: Output = None,
+    to: To = None,
+    seed: Seed = 0,
+    rejects: Rejects = None,
+    quiet: Quiet = False,
+) -> None:
+    """Example: xskill tree instances --tree tree.jsonl --curriculum depth --as verl -o train.parquet episodes.jsonl
+
+    One offline-RL instance for each occurrence of a routine in a successful episode, sub-routines too: the task and
+    the episode so far as a prompt, the routine's actions as the gold continuation. The reward of a completion is
+    0.7 of the share of leading actions that match, and 0.3 (1 + depth/2) more for all of them.
+    """
+    from typing import get_args
+
+    from xskill.errors import UsageError
+    from xskill.records import Trajectory
+    from xskill.streams.read import read_records
+    from xskill.streams.run import Run
+    from xskill.streams.write import open_output
+    from xskill.tree.instances import Instance
+    from xskill.tree.model import read_tree
+    from xskill.tree.prompts import Template, read_template
+    from xskill.tree.reward import refuse_failures
+    from xskill.tree.spans import Ablation, Choices, Curriculum, build, why_not
+    from xskill.tree.tile import each_good, tiler
+    from xskill.tree.trainer_rows import write_rows
+
+    for name, value, known in (("curriculum", curriculum, Curriculum), ("ablation", ablation, Ablation)):
+        if value is not None and value not in get_args(known):
+            raise UsageError(f"--{name} {value}: expected one of {', '.join(get_args(known))}")
+    choices = Choices(curriculum, max_per_node, dedupe, ablation, mix, seed)  # type: ignore[arg-type]
+    texts = Template() if template is None else read_template(template)
+    one_stdin(tree, files or ["-"])
+    with Run("tree instances", quiet=quiet, rejects=rejects) as run:
+        read = read_tree(tree)
+        refuse_failures(read, "an instance")
+        episodes = []
+        for record, reason in each_good(read_records(files or [], Trajectory, run), lambda t: (t, why_not(t)), run):
+            if reason is None:
+                episodes.append(record)
+            else:
+                run.drop(reason)
+        found = build(episodes, tiler(read), choices, texts, profile)
+        if trainer is not None:
+            n = write_rows(found, trainer, output, to)
+        else:
+            n = 0
+            with open_output(output, to=to, kind=Instance) as out:
+                for n, instance in enumerate(found, start=1):  # noqa: B007 - the count is said below
+                    out.write(instance)
+        run.set_summary(f"{n:,} instances")
 
 
 def reward(

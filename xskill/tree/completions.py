@@ -1,0 +1,82 @@
+"""Generated text → the actions that it names."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from xskill.canon.text import sorted_dumps
+
+_THINKING = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.S)
+_TOOL_CALL = re.compile(r"<tool_call>(.*?)(?:</tool_call>|\Z)", re.S)
+_BLOCK = re.compile(r"^[ \t]*```\w*[ \t]*\n(.*?)(?:^[ \t]*```[ \t]*$|\Z)", re.S | re.M)
+_FENCE = re.compile(r"^[ \t]*(?:```|~~~)\w*[ \t]*$", re.M)
+_LEAD = re.compile(r"^\s*(?:[-*•>]\s+|\(?\d{1,3}[.):]\s+)?(?:action(?:\s+\d+)?\s*:\s*)?", re.I)
+_NO_ACTION = re.compile(r"^\s*(?:thought|thinking|reasoning|observation|plan)(?:\s+\d+)?\s*:", re.I)
+
+
+def parse_actions(completion: Any, *, blocks: bool = False) -> list[str]:
+    """The actions that a completion names, in order, as raw text.
+
+    One a line; list markers, ``Action:``, code fences and quotes around the whole are dropped, as are thoughts
+    (``Thought: …``, ``<think>…</think>``) and hallucinated observations. A tool call, as a field of a chat message, in
+    ``<tool_call>`` tags or as a line ``{"name", "arguments"}``, becomes ``name({json})``. Anything else gives [].
+
+    Args:
+        completion: text, a chat message, or a list of these (of messages only the assistant's count).
+        blocks: if there are fenced code blocks, each is one action, and the text around them is none.
+    """
+    if isinstance(completion, str):
+        return _from_text(completion, blocks)
+    if isinstance(completion, Mapping):
+        content = completion.get("content")
+        calls = completion.get("tool_calls")
+        parts = content if isinstance(content, (list, tuple)) else [{"text": content}]
+        texts = [part.get("text") for part in parts if isinstance(part, Mapping)]
+        found = [action for text in texts if isinstance(text, str) for action in _from_text(text, blocks)]
+        called = [_from_call(call) for call in calls] if isinstance(calls, (list, tuple)) else []
+        return found + [action for action in called if action]
+    if isinstance(completion, (list, tuple)):
+        mine = [m for m in completion if not isinstance(m, Mapping) or m.get("role", "assistant") == "assistant"]
+        return [action for message in mine for action in parse_actions(message, blocks=blocks)]
+    return []
+
+
+def _from_text(text: str, blocks: bool) -> list[str]:
+    text = _THINKING.sub("", text)
+    if blocks and (found := [block.strip() for block in _BLOCK.findall(text)]):
+        return [block for block in found if block]
+    text = _TOOL_CALL.sub(lambda match: "\n" + " ".join(match.group(1).split()) + "\n", text)
+    text = _FENCE.sub("", text)
+    return [action for line in text.splitlines() if not _NO_ACTION.match(line) and (action := _from_line(line))]
+
+
+def _from_line(line: str) -> str:
+    action = _LEAD.sub("", line, count=1).strip()
+    for quote in "`", '"', "'":
+        if len(action) > 1 and action[0] == action[-1] == quote:
+            action = action[1:-1].strip()
+    if action.startswith("{"):
+        with contextlib.suppress(msgspec.DecodeError, RecursionError):
+            return _from_call(msgspec.json.decode(action)) or action
+    return action
+
+
+def _from_call(call: Any) -> str | None:
+    """``name({json})`` of a tool call in any of the usual shapes; None when it is none."""
+    if not isinstance(call, Mapping):
+        return None
+    call = call["function"] if isinstance(call.get("function"), Mapping) else call
+    name, arguments = call.get("name"), call.get("arguments", call.get("parameters", {}))
+    if not isinstance(name, str):
+        return None
+    if isinstance(arguments, str):
+        try:
+            arguments = msgspec.json.decode(arguments or "{}")
+        except msgspec.DecodeError:
+            return f"{name}({arguments})"
+    return f"{name}({sorted_dumps(arguments)})"
