@@ -141,7 +141,7 @@ def _metrics(made: list[RawStep], metrics: Any, path: str) -> None:
 
 
 def terminus_commands(text: str) -> tuple[list[Call], bool, str | None]:
-    """Commands of a terminus answer (JSON with ``commands`` or ``load_skill``), whether it says it is done, the rest."""
+    """Commands of a terminus answer (JSON with ``commands`` or ``load_skill``), whether it is done, the rest."""
     for body in [*_FENCED.findall(text), text]:
         value = loads_maybe(body.strip())
         if not isinstance(value, dict):

@@ -218,7 +218,10 @@ def _agent(dialog: Dialog, lines: list[Line], place: Place) -> None:
     for line in lines:
         content = line.message.get("content")
         for part in content if isinstance(content, list) else [content]:
-            kind = part.get("type") if isinstance(part, dict) else None
+            if not isinstance(part, dict):
+                texts.append(as_text(part))
+                continue
+            kind = part.get("type")
             if kind == "thinking":
                 thoughts.append(as_text(part.get("thinking")))
             elif kind in ("tool_use", "server_tool_use"):
@@ -226,7 +229,7 @@ def _agent(dialog: Dialog, lines: list[Line], place: Place) -> None:
                 calls.append(Call(call.id, call.name, call_arguments(call.arguments)))
             elif kind in ("redacted_thinking", "fallback"):
                 place.tally.skip(f"{kind} part")
-            elif part is not None:
+            else:
                 texts.append(as_text([part]))
     dialog.agent(join(*texts), calls, thought=join(*thoughts))
 

@@ -108,8 +108,8 @@ class _Session:
         if not self.dialog.steps:
             place.tally.skip("session without an action")
             return
-        for identity in sorted(self.failed):
-            self.dialog.mark_failed(identity)
+        for call in sorted(self.failed):
+            self.dialog.mark_failed(call)
         meta = self.meta
         extra: dict[str, Any] = {}
         for key in ("cli_version", "originator", "forked_from_id"):

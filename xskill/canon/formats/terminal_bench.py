@@ -24,7 +24,7 @@ def detect(value: Any) -> bool:
     if "is_resolved" in value and "parser_results" in value:
         return True
     results = value.get("results")
-    return isinstance(results, list) and bool(results) and detect(results[0])
+    return isinstance(results, list) and any(detect(trial) for trial in results[:1])
 
 
 def read(record: Any, place: Place) -> Iterator[RawEpisode]:
