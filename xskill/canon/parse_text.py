@@ -32,6 +32,8 @@ _PARTICLES = frozenset(
 _PREPOSITIONS = re.compile(
     r"\s+(?:in/on|into|onto|inside|in|on|to|from|with|using|at|under|over|for|by|as|containing|and)\s+", re.I
 )
+FUNCTION_WORDS = _PARTICLES | {"in/on", "onto", "inside", "using", "by"}
+"""Words that join the parts of a command rather than name a thing."""
 _ARTICLE = re.compile(r"(?:the|a|an|some)\s+", re.I)
 _WORD = re.compile(r"[a-z][a-z0-9_'/&.-]*$", re.I)
 _TRAILING_NUMBER = re.compile(r"([A-Za-z]+)\d+$")
