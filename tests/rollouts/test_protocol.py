@@ -86,7 +86,7 @@ def test_answers() -> None:
         (TAKE, b'{"observation":"o"}', "missing the required field 'done'", False),
         (TAKE, b'{"id":"z","done":false}', "answered for question 'z'", False),
         (FINISH, b'{"steps":[],"done":false}', "no step, and yet not done", False),
-        (FINISH, b'{"steps":[{"action":"a"},{"action":"a"},{"action":""},{"action":""}],"done":true}', "4 turns", False),
+        (FINISH, b'{"steps":[{"action":""},{"action":""},{"action":""},{"action":""}],"done":true}', "4 turns", False),
         (FINISH, b'{"steps":"all","done":true}', 'steps: expected a list, got "all"', False),
     ],
 )  # fmt: skip
