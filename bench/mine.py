@@ -25,8 +25,9 @@ from typing import Any
 
 import numpy as np
 
+from xskill.mine.board import Board
 from xskill.mine.corpus import Corpus, Labels
-from xskill.mine.merges import Merge, Miner
+from xskill.mine.merges import Merge
 from xskill.mine.outcomes import classify
 from xskill.mine.prepare import merge_all, prepare
 from xskill.mine.rules import Rules
@@ -107,22 +108,19 @@ def peer_merges(episodes: list[str]) -> list[tuple[str, str]]:
     return [tuple(merge) for merge in json.loads(tokenizer.to_str())["model"]["merges"]]
 
 
-class Along(Miner):
-    """The miner, choosing among equally good pairs the one that the peer chose."""
+class Along(Board):
+    """A scoreboard that prefers, among equally good pairs, the one that the peer chose."""
 
     names: list[str]
     wanted: list[tuple[str, str]]
 
-    def _break_ties(self, candidates: np.ndarray[Any, Any]) -> int:
-        wanted = self.wanted[len(self.names) - self.first]
-        pairs = self._pairs
+    def break_ties(self, candidates: np.ndarray[Any, Any]) -> int:
+        wanted = self.wanted.pop(0)
         for pair in candidates.tolist():
-            if (self.names[pairs.left[pair]], self.names[pairs.right[pair]]) == wanted:
+            if (self.names[self.pairs.left[pair]], self.names[self.pairs.right[pair]]) == wanted:
                 self.names.append("".join(wanted))
                 return pair
-        raise SystemExit(f"merge {len(self.names) - self.first}: the peer's {wanted} is no best pair")
-
-    first: int
+        raise SystemExit(f"the peer's merge {wanted} is no best pair at its turn")
 
 
 def check_equal(n_steps: int, mean_length: int) -> str:
@@ -131,10 +129,9 @@ def check_equal(n_steps: int, mean_length: int) -> str:
     wanted = peer_merges(episodes)
     corpus = code(episodes)
     ready = prepare(corpus, MERGES)
-    classes = classify(corpus.outcome, BPE)
-    miner = Along(ready.sequence, ready.index, classes, corpus.task_type.codes, ready.expansions, BPE)
-    miner.names, miner.wanted = ["", *corpus.tokens], wanted
-    miner.first = len(miner.names)
+    miner = ready.miner(classify(corpus.outcome, BPE), BPE)
+    miner.board.__class__ = Along
+    miner.board.names, miner.board.wanted = ["", *corpus.tokens], list(wanted)
     return f"{len(miner.run())} of {len(wanted)} merges of the peer are a best pair at their turn"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Optional
+from typing import Annotated, Any, Optional
 
 import typer
 
@@ -62,6 +62,15 @@ def command(
     bootstrap: Annotated[
         int, typer.Option(metavar="B", min=0, help="Mine B resamples of the episodes too: stability of each node.")
     ] = 0,
+    auto: Annotated[
+        bool,
+        typer.Option(
+            "--auto", help="Choose --eta, --min-frequency and --p-success (those not given) on held-out tasks."
+        ),
+    ] = False,
+    sweep: Annotated[
+        Optional[str], typer.Option(metavar="FILE", help="Write all settings that --auto would try, with their scores.")
+    ] = None,
     seed: Seed = 0,
     jobs: Annotated[int, typer.Option("-j", metavar="N", min=1, help="Processes for the repeated runs.")] = 1,
     name: Annotated[Optional[str], typer.Option(metavar="NAME", help="Name of the corpus, for the header.")] = None,
@@ -82,31 +91,43 @@ def command(
     from xskill.records import Episode
     from xskill.streams.read import read_records
     from xskill.streams.run import Run
+    from xskill.streams.write import write_text
     from xskill.tree.model import write_tree
 
-    rules = choose(
-        preset,
-        {
-            "outcome": outcome,
-            "p_length": p_length,
-            "p_success": p_success,
-            "epsilon": epsilon,
-            "eta": eta,
-            "min_frequency": min_frequency,
-            "max_length": max_length,
-            "max_skills": max_skills,
-            "min_success_rate": min_success_rate,
-            "min_families": min_families,
-            "self_pairs": self_pairs,
-            "successes_only": successes_only,
-        },
-    )
+    options = {
+        "outcome": outcome,
+        "p_length": p_length,
+        "p_success": p_success,
+        "epsilon": epsilon,
+        "eta": eta,
+        "min_frequency": min_frequency,
+        "max_length": max_length,
+        "max_skills": max_skills,
+        "min_success_rate": min_success_rate,
+        "min_families": min_families,
+        "self_pairs": self_pairs,
+        "successes_only": successes_only,
+    }
+    rules = choose(preset, options)
     with Run("mine", quiet=quiet, rejects=rejects) as run:
         corpus = encode_episodes(read_records(files or [], Episode, run))
         if corpus.n_duplicates:
             run.drop("repeated", corpus.n_duplicates)
+        how_chosen: dict[str, Any] = {}
+        if auto or sweep is not None:
+            from xskill.mine.tuning import FOLDS, as_lines, grid_around, report, tune
+
+            given = [option for option, value in options.items() if value is not None]
+            tuned, trials = tune(corpus, rules, grid_around(given, rules), seed, jobs)
+            if sweep is not None:
+                write_text(sweep, as_lines(trials))
+            if auto:
+                rules = tuned
+                how_chosen = {"auto": {"trials": len(trials), "folds": FOLDS, "seed": seed}}
+                for line in report(trials):
+                    run.note(line)
         questions = Questions(stratify, permutations, bootstrap, seed, jobs)
-        tree = mine(corpus, rules, questions, name=name)
+        tree = mine(corpus, rules, questions, name=name, config=how_chosen)
         if len(corpus.env.names) > 1:
             how = tree.header.config["stratify"]
             run.note(

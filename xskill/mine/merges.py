@@ -9,24 +9,18 @@ for good; a merge touches only its own occurrences and their two neighbours.
 from __future__ import annotations
 
 from collections.abc import Sequence as Many
+from copy import copy
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from xskill.mine.board import Board
 from xskill.mine.layout import SEPARATOR, Ints, PairIndex, Sequence
-from xskill.mine.outcomes import GOOD, IGNORED, Classes, Counts, count, has_outcome
-from xskill.mine.pairs import Pairs
-from xskill.mine.rules import Rules
+from xskill.mine.outcomes import IGNORED, Classes, Counts, count
+from xskill.mine.rules import Gate, Rules
 from xskill.mine.runs import Runs, disjoint
 from xskill.mine.ties import Ranks
-
-_NEAR = 1 - 3e-11
-"""Scores this close to the best may round to the same 12 significant digits."""
-
-_ONE = np.int32(1)
-"""Of the columns' own type: numpy takes a path 25 times slower for a Python int."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +48,8 @@ class Miner:
         families: task type of each episode, -1 for null. [n_episodes]
         expansions: tokens of each symbol of the sequence.
         rules: what may merge, and the score.
+        gates: in place of the rules' own, when runs under several are shared: a pair may merge that
+            passes the loosest, and the caller parts the run (:meth:`fork`) where one shuts a pair out.
     """
 
     def __init__(
@@ -64,15 +60,9 @@ class Miner:
         families: Ints,
         expansions: Many[tuple[int, ...]],
         rules: Rules,
+        gates: Many[Gate] | None = None,
     ) -> None:
-        known = int(has_outcome(classes).sum())
-        good = int((classes == GOOD).sum())
         self.rules = rules
-        self._base = good / known if known else 1.0
-        self._rated = good < known
-        """Whether the rate can differ from 1."""
-        self._classed = self._rated or bool((classes == IGNORED).any())
-        """Whether the class of an occurrence changes any count."""
         self._class = classes
         self._families = families
         self._episode = sequence.episode
@@ -81,7 +71,10 @@ class Miner:
         room = self._n_symbols + rules.max_skills
         self._lengths = np.ones(room, np.int32)
         self._lengths[: self._n_symbols] = sequence.lengths
-        self._ranks = Ranks(expansions, room)
+        longest = int(sequence.lengths.max())
+        self.board = Board(rules, gates or (rules.gate,), classes, Ranks(expansions, room), longest)
+        self._classed = self.board.rated or bool((classes == IGNORED).any())
+        """Whether the class of an occurrence changes any count."""
         self._runs = Runs(sequence) if rules.self_pairs == "disjoint" else None
         self._start(index)
 
@@ -89,11 +82,72 @@ class Miner:
         """Merge until no pair is eligible or ``max_skills`` nodes exist."""
         merges: list[Merge] = []
         while len(merges) < self.rules.max_skills:
-            chosen = self._choose()
+            chosen = self.choose()
             if chosen is None:
                 break
-            merges.append(self._merge(*chosen))
+            merges.append(self.merge(*chosen))
         return merges
+
+    def fork(self, gates: Many[Gate]) -> Miner:
+        """A copy that goes on from here under some of the gates."""
+        other = copy(self)
+        other._symbols, other._at, other._lengths = self._symbols.copy(), self._at.copy(), self._lengths.copy()
+        other._runs = None if self._runs is None else self._runs.copy()
+        other._chunks = list(self._chunks)
+        other.board = self.board.copy()
+        other.board.narrow(gates)
+        return other
+
+    def choose(self) -> tuple[int, Ints] | None:
+        """The best eligible pair and the positions where it stands now; None when there is none."""
+        pairs = self.board.pairs
+        while (pair := self.board.best()) is not None:
+            listed = self._chunks[pairs.chunk[pair]][pairs.begin[pair] : pairs.end[pair]]
+            positions = listed[self._at[listed] == pair]
+            if self.rules.min_families <= 1 or self._n_families(positions) >= self.rules.min_families:
+                return pair, positions
+            pairs.kill(pair)  # the families of a pair only get fewer
+        return None
+
+    def merge(self, pair: int, positions: Ints) -> Merge:
+        """Replace the pair at its positions by a new symbol; bring neighbours, pairs and counts up to date."""
+        pairs, symbols, at, lengths = self.board.pairs, self._symbols, self._at, self._lengths
+        u, v, length = int(pairs.left[pair]), int(pairs.right[pair]), int(pairs.length[pair])
+        frequency, rate, score = int(pairs.frequency[pair]), self.board.rate(pair), self.board.score(pair)
+        new = self._n_symbols
+        self._n_symbols += 1
+        lengths[new] = length
+        self.board.merged(pair)
+
+        l_u = int(lengths[u])
+        here = disjoint(positions, l_u) if u == v else positions
+        second = here + l_u
+        after = here + length
+        before = here - lengths[symbols[here - 1]]
+        symbols[here] = new
+        symbols[after - 1] = new
+        on_left, on_right = symbols[here - 1], symbols[after]
+        kind = self._kinds(here)
+
+        outer = on_left != new  # elsewhere the left neighbour is the merge before, whose right side is `second`
+        lost = np.concatenate([at[second], at[before[outer]]])
+        lost_kind = None if kind is None else np.concatenate([kind, kind[outer]])
+        if self._runs is not None:
+            lost, lost_kind = self._lose_runs(u, v, positions, here, second, lost, lost_kind)
+        self.board.forget(lost, lost_kind)
+        at[second] = -1
+        at[here] = -1
+        outer &= on_left != SEPARATOR
+        inner = on_right != SEPARATOR
+        at[before[outer]] = -1
+        self._list_new(
+            new,
+            here,
+            np.concatenate([before[outer], here[inner]]),
+            np.concatenate([on_left[outer], on_right[inner].astype(np.int64) + self._n_symbols]),
+            None if kind is None else np.concatenate([kind[outer], kind[inner]]),
+        )
+        return Merge(u, v, frequency, rate, score, here)
 
     def _start(self, index: PairIndex) -> None:
         n = len(index.left)
@@ -108,13 +162,12 @@ class Miner:
                 listed = index.order[index.first[double] : index.first[double + 1]]
                 self._recount(counts, int(double), disjoint(listed, int(self._lengths[index.left[double]])))
         length = self._lengths[index.left] + self._lengths[index.right]
-        alive = np.flatnonzero((counts[0] >= self.rules.needed(length)) & (length <= self.rules.max_length))
+        alive = np.flatnonzero(counts[0] >= self.board.needed[length])
         number = np.full(n + 1, -1, np.int32)
         number[alive] = np.arange(len(alive), dtype=np.int32)
         self._at = number[index.at]
         self._chunks = [index.order]
-        self._pairs = Pairs(len(alive) + 1024)
-        where = self._pairs.add(
+        self.board.add(
             left=index.left[alive],
             right=index.right[alive],
             length=length[alive],
@@ -125,146 +178,6 @@ class Miner:
             known=counts[1][alive],
             good=counts[2][alive],
         )
-        self._rescore(np.arange(where.start, where.stop))
-
-    def _kinds(self, positions: Ints) -> Classes | None:
-        """Class of the episode at each position; None when no count depends on it."""
-        return self._class[self._episode[positions]] if self._classed else None
-
-    def _recount(self, counts: Counts, key: int, positions: Ints) -> None:
-        """Put the counts of a disjointly counted self-pair in the place of the overlapping ones."""
-        one = count(np.zeros(len(positions), np.intp), self._kinds(positions), 1)
-        for column, number in zip(counts, one, strict=True):
-            column[key] = number[0]
-
-    def _rescore(self, changed: npt.NDArray[np.integer]) -> None:
-        """Scores of the changed pairs, up to a constant factor; -1 where a pair may not merge as it stands."""
-        pairs, rules = self._pairs, self.rules
-        frequency = pairs.frequency[changed]
-        length = pairs.length[changed]
-        eligible = frequency >= rules.needed(length)
-        score = frequency * _power(length, rules.p_length)
-        if self._rated:
-            good, known = pairs.good[changed], pairs.known[changed]
-            rate = np.where(known > 0, good / np.maximum(known, 1), self._base)
-            eligible &= (rate >= rules.min_success_rate) & (rate > 0)
-            score = score * _power(rate + rules.epsilon, rules.p_success)
-        pairs.score[changed] = np.where(eligible, score, -1.0)
-
-    def _choose(self) -> tuple[int, Ints] | None:
-        """The best eligible pair and the positions where it stands now."""
-        pairs = self._pairs
-        while pairs.n:
-            score = pairs.score[: pairs.n]
-            best = score.max()
-            if best <= 0:
-                return None
-            pair = self._break_ties(np.flatnonzero(score >= best * _NEAR))
-            listed = self._chunks[pairs.chunk[pair]][pairs.begin[pair] : pairs.end[pair]]
-            positions = listed[self._at[listed] == pair]
-            if self.rules.min_families <= 1 or self._n_families(positions) >= self.rules.min_families:
-                return pair, positions
-            pairs.kill(pair)  # the families of a pair only get fewer
-        return None
-
-    def _break_ties(self, candidates: npt.NDArray[np.intp]) -> int:
-        """Highest rounded score, then frequency, then smallest expansions, then earliest symbols."""
-        if len(candidates) == 1:
-            return int(candidates[0])
-        pairs = self._pairs
-        columns = (pairs.frequency, pairs.length, pairs.good, pairs.known)[: 4 if self._rated else 2]
-        counts = list(zip(*(column[candidates].tolist() for column in columns), strict=True))
-        rounded = {count: self._rounded(*count) for count in set(counts)}
-        best = max(rounded.values())
-        candidates = candidates[[rounded[count] == best for count in counts]]
-        frequency = pairs.frequency[candidates]
-        candidates = candidates[frequency == frequency.max()]
-        left, right = pairs.left[candidates], pairs.right[candidates]
-        rank = self._ranks.of
-        return int(candidates[np.lexsort((right, left, rank[right], rank[left]))[0]])
-
-    def _rate(self, good: int, known: int) -> float:
-        return good / known if known else self._base
-
-    def _rounded(self, frequency: int, length: int, good: int = 1, known: int = 1) -> float:
-        return self.rules.score(frequency, length, self._rate(good, known))
-
-    def _n_families(self, positions: Ints) -> int:
-        episodes = self._episode[positions]
-        episodes = episodes[self._class[episodes] != IGNORED]
-        return int((np.unique(self._families[episodes]) >= 0).sum())
-
-    def _merge(self, pair: int, positions: Ints) -> Merge:
-        """Replace the pair at its positions by a new symbol; bring neighbours, pairs and counts up to date."""
-        pairs, symbols, at, lengths = self._pairs, self._symbols, self._at, self._lengths
-        u, v, length = int(pairs.left[pair]), int(pairs.right[pair]), int(pairs.length[pair])
-        frequency, known, good = int(pairs.frequency[pair]), int(pairs.known[pair]), int(pairs.good[pair])
-        if not self._rated:
-            known = good = 1
-        new = self._n_symbols
-        self._n_symbols += 1
-        lengths[new] = length
-        self._ranks.add(u, v)
-
-        l_u = int(lengths[u])
-        here = disjoint(positions, l_u) if u == v else positions
-        second = here + l_u
-        after = here + length
-        before = here - lengths[symbols[here - 1]]
-        symbols[here] = new
-        symbols[after - 1] = new
-        on_left, on_right = symbols[here - 1], symbols[after]
-        kind = self._kinds(here)
-
-        outer = on_left != new  # elsewhere the left neighbour is the merge before, whose right side is `second`
-        lost, lost_kind = np.concatenate([at[second], at[before[outer]]]), _join(kind, kind, outer)
-        if self._runs is not None:
-            lost, lost_kind = self._lose_runs(u, v, positions, here, second, lost, lost_kind)
-        pairs.kill(pair)
-        self._forget(lost, lost_kind)
-        at[second] = -1
-        at[here] = -1
-        outer &= on_left != SEPARATOR
-        inner = on_right != SEPARATOR
-        at[before[outer]] = -1
-        self._list_new(
-            new,
-            here,
-            np.concatenate([before[outer], here[inner]]),
-            np.concatenate([on_left[outer], on_right[inner].astype(np.int64) + self._n_symbols]),
-            None if kind is None else np.concatenate([kind[outer], kind[inner]]),
-        )
-        return Merge(u, v, frequency, self._rate(good, known), self._rounded(frequency, length, good, known), here)
-
-    def _lose_runs(
-        self, u: int, v: int, positions: Ints, here: Ints, second: Ints, lost: Ints, kind: Classes | None
-    ) -> tuple[Ints, Classes | None]:
-        """Replace the overlapping self-pairs among the lost ones by the disjoint ones that are lost."""
-        assert self._runs is not None
-        pairs, l_u, l_v = self._pairs, int(self._lengths[u]), int(self._lengths[v])
-        single = (lost >= 0) & (pairs.left[lost] != pairs.right[lost])
-        lost, kind = lost[single], None if kind is None else kind[single]
-        if u == v:
-            self._runs.dissolve(positions, l_u)
-            return lost, kind
-        last = self._runs.shorten(here, -l_u)
-        first = self._runs.shorten(second, l_v)
-        lost = np.concatenate([lost, self._at[last - l_u], self._at[first]])
-        if kind is not None:
-            kind = np.concatenate([kind, self._class[self._episode[np.concatenate([last, first])]]])
-        return lost, kind
-
-    def _forget(self, lost: Ints, kind: Classes | None) -> None:
-        """Take away one occurrence of each pair in ``lost`` (-1 is none) and score the pairs that changed."""
-        pairs = self._pairs
-        live = lost >= 0
-        if kind is not None:
-            live &= kind != IGNORED
-            np.subtract.at(pairs.known, lost[live & has_outcome(kind)], _ONE)
-            np.subtract.at(pairs.good, lost[live & (kind == GOOD)], _ONE)
-        lost = lost[live]
-        np.subtract.at(pairs.frequency, lost, _ONE)
-        self._rescore(pairs.distinct(lost))
 
     def _list_new(
         self, new: int, here: Ints, positions: Ints, key: npt.NDArray[np.int64], kind: Classes | None
@@ -283,7 +196,7 @@ class Miner:
         if self._runs is not None:
             self._runs.measure(here, int(self._lengths[new]))
             self._recount(counts, n + new, disjoint(positions[key == n + new], int(self._lengths[new])))
-        alive = np.flatnonzero((counts[0] >= self.rules.needed(length)) & (length <= self.rules.max_length))
+        alive = np.flatnonzero(counts[0] >= self.board.needed[length])
         number = np.full(2 * n, -1, np.int32)
         number[alive] = np.arange(len(alive), dtype=np.int32)
         code = number[key]
@@ -292,7 +205,7 @@ class Miner:
         order = np.argsort(code.astype(np.uint16) if len(alive) < 2**16 else code, kind="stable")
         size = np.bincount(code, minlength=len(alive))
         end = np.cumsum(size)
-        where = self._pairs.add(
+        where = self.board.add(
             left=np.where(alive < n, alive, new),
             right=np.where(alive < n, new, alive - n),
             length=length[alive],
@@ -305,13 +218,36 @@ class Miner:
         )
         self._chunks.append(positions[order])
         self._at[positions] = code + np.int32(where.start)
-        self._rescore(np.arange(where.start, where.stop))
 
+    def _kinds(self, positions: Ints) -> Classes | None:
+        """Class of the episode at each position; None when no count depends on it."""
+        return self._class[self._episode[positions]] if self._classed else None
 
-def _power(base: npt.NDArray[Any], exponent: float) -> npt.NDArray[Any]:
-    real = base.astype(np.float64)
-    return real if exponent == 1.0 else np.power(real, exponent)
+    def _recount(self, counts: Counts, key: int, positions: Ints) -> None:
+        """Put the counts of a disjointly counted self-pair in the place of the overlapping ones."""
+        one = count(np.zeros(len(positions), np.intp), self._kinds(positions), 1)
+        for column, number in zip(counts, one, strict=True):
+            column[key] = number[0]
 
+    def _lose_runs(
+        self, u: int, v: int, positions: Ints, here: Ints, second: Ints, lost: Ints, kind: Classes | None
+    ) -> tuple[Ints, Classes | None]:
+        """Replace the overlapping self-pairs among the lost ones by the disjoint ones that are lost."""
+        assert self._runs is not None
+        pairs, l_u, l_v = self.board.pairs, int(self._lengths[u]), int(self._lengths[v])
+        single = (lost >= 0) & (pairs.left[lost] != pairs.right[lost])
+        lost, kind = lost[single], None if kind is None else kind[single]
+        if u == v:
+            self._runs.dissolve(positions, l_u)
+            return lost, kind
+        last = self._runs.shorten(here, -l_u)
+        first = self._runs.shorten(second, l_v)
+        lost = np.concatenate([lost, self._at[last - l_u], self._at[first]])
+        if kind is not None:
+            kind = np.concatenate([kind, self._class[self._episode[np.concatenate([last, first])]]])
+        return lost, kind
 
-def _join(kind: Classes | None, more: Classes | None, chosen: npt.NDArray[np.bool_]) -> Classes | None:
-    return None if kind is None or more is None else np.concatenate([kind, more[chosen]])
+    def _n_families(self, positions: Ints) -> int:
+        episodes = self._episode[positions]
+        episodes = episodes[self._class[episodes] != IGNORED]
+        return int((np.unique(self._families[episodes]) >= 0).sum())

@@ -72,6 +72,14 @@ class Pairs:
         unique: Ints = numbers[self._mark[numbers] == ticket]
         return unique
 
+    def copy(self) -> Pairs:
+        """The same columns, to be changed apart."""
+        other = Pairs(0)
+        other.n = self.n
+        for name in self._TYPES:
+            setattr(other, name, getattr(self, name).copy())
+        return other
+
     def kill(self, pair: int) -> None:
         """Take a pair out for good."""
         self.frequency[pair] = DEAD

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence as Many
 from dataclasses import dataclass
 
 from xskill.errors import NoSuccess
@@ -9,7 +10,7 @@ from xskill.mine.corpus import Corpus
 from xskill.mine.layout import PairIndex, Sequence, index_pairs, lay_out
 from xskill.mine.merges import Merge, Miner
 from xskill.mine.outcomes import Classes
-from xskill.mine.rules import Rules
+from xskill.mine.rules import Gate, Rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +26,9 @@ class Prepared:
         """Tokens of each symbol: none for the separator, each token itself."""
         return [(), *((symbol,) for symbol in range(1, len(self.sequence.lengths)))]
 
-    def miner(self, classes: Classes, rules: Rules) -> Miner:
+    def miner(self, classes: Classes, rules: Rules, gates: Many[Gate] | None = None) -> Miner:
         """A miner at the start of its run."""
-        return Miner(self.sequence, self.index, classes, self.corpus.task_type.codes, self.expansions, rules)
+        return Miner(self.sequence, self.index, classes, self.corpus.task_type.codes, self.expansions, rules, gates)
 
 
 def prepare(corpus: Corpus, max_skills: int) -> Prepared:

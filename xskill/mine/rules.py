@@ -16,6 +16,18 @@ SelfPairs = Literal["overlapping", "disjoint"]
 
 
 @dataclass(frozen=True, slots=True)
+class Gate:
+    """How often a pair must occur to merge, by its length."""
+
+    eta: float
+    min_frequency: int
+
+    def needed(self, length: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+        """Least frequency f with f >= min_frequency and f - 1 > eta * length."""
+        return np.maximum(self.min_frequency, np.floor(self.eta * length).astype(np.int64) + 2)
+
+
+@dataclass(frozen=True, slots=True)
 class Rules:
     """When a pair may merge and how it is scored (arXiv 2609.32993, steps 2 and 3).
 
@@ -67,9 +79,10 @@ class Rules:
         if self.successes_only and self.outcome == "failure":
             raise UsageError("--successes-only contradicts --outcome failure: a failure tree needs the failures")
 
-    def needed(self, length: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-        """Least frequency with which a pair of each length may merge (compression gate and min_frequency)."""
-        return np.maximum(self.min_frequency, np.floor(self.eta * length).astype(np.int64) + 2)
+    @property
+    def gate(self) -> Gate:
+        """The part of the rules that only shuts pairs out."""
+        return Gate(self.eta, self.min_frequency)
 
     def score(self, frequency: int, length: int, rate: float) -> float:
         """X-Score of one pair, rounded to the 12 significant digits at which scores are compared."""
@@ -98,6 +111,11 @@ PRESETS: dict[str, Rules] = {
     "miniwob": Rules(max_skills=200, min_frequency=4, eta=0.3, max_length=10, p_success=1.5, self_pairs="disjoint"),
 }
 """Settings of the four released trees; exponents recovered from their merge order."""
+
+
+def with_gate(rules: Rules, gate: Gate) -> Rules:
+    """The rules under another gate."""
+    return replace(rules, eta=gate.eta, min_frequency=gate.min_frequency)
 
 
 def choose(preset: str | None, changes: dict[str, Any]) -> Rules:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 
 from xskill.mine.layout import Ints, Sequence
@@ -30,6 +32,12 @@ class Runs:
         ends = np.append(begins[1:], len(spans)) - 1
         for edge in (begins, ends):
             self._size[starts[edge]] = ends - begins + 1
+
+    def copy(self) -> Runs:
+        """The same runs, to be changed apart."""
+        other = copy(self)
+        other._size = self._size.copy()
+        return other
 
     def measure(self, positions: Ints, length: int) -> None:
         """Write down the runs of a new symbol of ``length`` that stands at the ascending positions."""

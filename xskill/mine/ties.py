@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
+from copy import copy
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +24,12 @@ class Ranks:
         number = {expansion: rank for rank, expansion in enumerate(self._sorted)}
         self.of: npt.NDArray[np.int64] = np.zeros(max(room, len(expansions)), np.int64)
         self.of[: len(expansions)] = [number[expansion] for expansion in expansions]
+
+    def copy(self) -> Ranks:
+        """The same ranks, to be changed apart."""
+        other = copy(self)
+        other._expansions, other._sorted, other.of = list(self._expansions), list(self._sorted), self.of.copy()
+        return other
 
     def add(self, left: int, right: int) -> None:
         """The next symbol, made of ``left`` and ``right``."""

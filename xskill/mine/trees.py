@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,7 +36,14 @@ class Questions:
     """Processes; they change the time and nothing else."""
 
 
-def mine(corpus: Corpus, rules: Rules, questions: Questions = Questions(), *, name: str | None = None) -> XTree:
+def mine(
+    corpus: Corpus,
+    rules: Rules,
+    questions: Questions = Questions(),
+    *,
+    name: str | None = None,
+    config: Mapping[str, Any] = {},
+) -> XTree:
     """Mine one X-Tree (arXiv 2609.32993; ALGORITHMS section 2).
 
     Args:
@@ -43,6 +51,7 @@ def mine(corpus: Corpus, rules: Rules, questions: Questions = Questions(), *, na
         rules: what may merge, and the score.
         questions: tests and resamples.
         name: name of the corpus, for the header.
+        config: how the rules were chosen, for the header.
 
     Raises:
         NoSuccess: no episode has the outcome that is mined.
@@ -52,7 +61,7 @@ def mine(corpus: Corpus, rules: Rules, questions: Questions = Questions(), *, na
     prepared = prepare(corpus, rules.max_skills)
     merges = merge_all(prepared, classify(corpus.outcome, rules), rules)
     nodes = describe(corpus, prepared.sequence, merges, rules, strata)
-    config: dict[str, Any] = {**rules.as_config(), "stratify": field, "association": "descriptive"}
+    config = {**rules.as_config(), **config, "stratify": field, "association": "descriptive"}
     if questions.permutations:
         minima = permutation_minima(prepared, rules, strata, questions.permutations, questions.seed, questions.jobs)
         nodes = adjust(nodes, minima)
