@@ -98,10 +98,10 @@ def evidence_lines(evidence: dict[str, Any], status: str | None) -> list[str]:
             f"- {successes} of the {episodes} episodes that followed it succeeded ({100 * successes / episodes:.0f}%)"
         )
         base = evidence.get("base_rate")
-        lines.append(line + (f"; of all episodes {100 * base:.0f}%" if isinstance(base, float) else "") + ".")
+        lines.append(line + (f"; {100 * base:.0f}% is usual" if isinstance(base, float) else "") + ".")
     sources = evidence.get("sources")
     if isinstance(sources, list) and sources:
-        lines.append(f"- Learned from {len(sources)} different questions.")
+        lines.append(f"- Made from {len(sources)} questions (or episodes, where they name none).")
     if status is not None:
         lines.append(f"- Status: {_line(status)}.")
     return lines or ["- None recorded."]

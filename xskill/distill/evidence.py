@@ -1,0 +1,186 @@
+"""Evidence from rollout trees: the elite path against its siblings under the same parent (Branch2Skill)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from xskill.records import Candidate, Evidence, Trajectory, turns
+
+Verdict = Literal["avoid", "equivalent", "revise"]
+
+
+@dataclass(slots=True)
+class Turn:
+    """A node of a question's tree: one turn after one prefix."""
+
+    action: str
+    """Raw actions of the turn, joined by ``; ``."""
+    tokens: tuple[str, ...]
+    children: dict[tuple[str, str], Turn] = field(default_factory=dict)
+    leaves: list[int] = field(default_factory=list)
+    """Trajectories that pass through or end here."""
+    q: float | None = None
+    visits: int | None = None
+
+
+def gather(records: Iterable[Trajectory]) -> list[Evidence]:
+    """Evidence of all questions, in the order in which they first came.
+
+    ``Q`` and ``N`` of an action are those that the search recorded (``steps[].q``, ``visits``), else the values that
+    ``credit`` added, else the mean outcome and the number of the trajectories below. What was not visited and has no
+    outcome is left out; a question without a finished trajectory gives nothing.
+    """
+    questions: dict[str, list[Trajectory]] = {}
+    for record in records:
+        if record.question_id is not None and record.steps:
+            questions.setdefault(record.question_id, []).append(record)
+    return [found for name, members in questions.items() for found in of_question(name, members)]
+
+
+def of_question(name: str, records: Sequence[Trajectory]) -> list[Evidence]:
+    """Evidence of one question; its trajectories may come in any order."""
+    records = sorted(records, key=lambda record: record.id)
+    root, ends = _tree(records)
+    finished = [n for n, record in enumerate(records) if outcome_of(record) is not None]
+    if not finished:
+        return []
+    best = _best(finished, records, ends)
+    elite, won = records[best], outcome_of(records[best]) is True
+    found: list[Evidence] = []
+    node = root
+    prefix: list[str] = []
+    tokens: list[str] = []
+    for depth, key in enumerate(_path(elite), 1):
+        by_action: dict[str, list[Turn]] = {}
+        for child in node.children.values():
+            by_action.setdefault(child.action, []).append(child)
+        chosen = node.children[key]
+        own = _candidate(by_action.pop(chosen.action), records, ends, finished)
+        own = Candidate(action=own.action, q=own.q, n=own.n, outcome=won, completed_by=elite.id)
+        verdicts: dict[Verdict, list[tuple[Candidate, tuple[str, ...]]]] = {}
+        for others in by_action.values():
+            sibling = _candidate(others, records, ends, finished)
+            if sibling.outcome is None:
+                continue
+            verdict: Verdict = "revise" if not won else "equivalent" if sibling.outcome is True else "avoid"
+            verdicts.setdefault(verdict, []).append((sibling, others[0].tokens))
+        for verdict in sorted(verdicts):
+            rows = sorted(verdicts[verdict], key=lambda row: (-_or(row[0].q), -(row[0].n or 0), row[0].action))
+            extra: dict[str, Any] = {
+                "tokens": {
+                    "prefix": list(tokens),
+                    "elite": list(chosen.tokens),
+                    "siblings": [list(sibling_tokens) for _, sibling_tokens in rows],
+                }
+            }
+            extra |= {k: v for k, v in (("task_type", elite.task_type), ("env", elite.env)) if v is not None}
+            found.append(
+                Evidence(
+                    task_id=name,
+                    depth=depth,
+                    prefix=list(prefix),
+                    elite=own,
+                    siblings=[sibling for sibling, _ in rows],
+                    verdict=verdict,
+                    extra=extra,
+                )
+            )
+        prefix.append(chosen.action)
+        tokens.extend(chosen.tokens)
+        node = chosen
+    return found
+
+
+def outcome_of(record: Trajectory) -> bool | None:
+    """``success``, else what a reward of exactly 0 or 1 says."""
+    if record.success is None and record.reward in (0.0, 1.0):
+        return record.reward == 1.0
+    return record.success
+
+
+def _path(record: Trajectory) -> list[tuple[str, str]]:
+    """(action, observation) of each turn."""
+    actions: list[list[str]] = []
+    answers: list[list[str]] = []
+    for step, turn in zip(record.steps or [], turns(record.steps or []), strict=True):
+        if turn == len(actions):
+            actions.append([])
+            answers.append([])
+        actions[turn].append(step.action)
+        answers[turn].append(step.observation or "")
+    return [("; ".join(a), "\0".join(o)) for a, o in zip(actions, answers, strict=True)]
+
+
+def _tree(records: Sequence[Trajectory]) -> tuple[Turn, list[Turn]]:
+    """The prefix tree and the node at which each trajectory ends."""
+    root = Turn("", ())
+    ends = []
+    for number, record in enumerate(records):
+        steps = record.steps or []
+        dense = turns(steps)
+        first = {turn: position for position, turn in reversed(list(enumerate(dense)))}
+        node = root
+        node.leaves.append(number)
+        for turn, key in enumerate(_path(record)):
+            if key not in node.children:
+                members = [position for position, other in enumerate(dense) if other == turn]
+                node.children[key] = Turn(key[0], tuple(record.actions[position] for position in members))
+            node = node.children[key]
+            node.leaves.append(number)
+            position = first[turn]
+            step = steps[position]
+            value = record.values[position] if record.values is not None else None
+            node.q = node.q if node.q is not None else step.q if step.q is not None else value
+            node.visits = step.visits if node.visits is None else max(node.visits, step.visits or 0)
+        ends.append(node)
+    return root, ends
+
+
+def _candidate(
+    nodes: Sequence[Turn], records: Sequence[Trajectory], ends: Sequence[Turn], finished: Sequence[int]
+) -> Candidate:
+    """An action under one parent, over the observations that followed it: N their sum, Q their mean weighted by N."""
+    below = sorted({leaf for node in nodes for leaf in node.leaves} & set(finished))
+    outcomes = [outcome_of(records[leaf]) for leaf in below]
+    counts = [_visits(node) for node in nodes]
+    weighted = [(n, q) for n, node in zip(counts, nodes, strict=True) if (q := _value(node, records)) is not None and n]
+    return Candidate(
+        action=nodes[0].action,
+        q=sum(n * q for n, q in weighted) / sum(n for n, _ in weighted) if weighted else None,
+        n=sum(counts),
+        outcome=(True in outcomes) if outcomes else None,
+        completed_by=records[_best(below, records, ends)].id if below else None,
+    )
+
+
+def _best(leaves: Sequence[int], records: Sequence[Trajectory], ends: Sequence[Turn]) -> int:
+    """Order: success, Q, N, shallower, id."""
+
+    def key(leaf: int) -> tuple[bool, float, int, int, str]:
+        node, record = ends[leaf], records[leaf]
+        q = node.q if node.q is not None else record.reward
+        return outcome_of(record) is not True, -_or(q), -_visits(node), len(_path(record)), record.id
+
+    return min(leaves, key=key)
+
+
+def _visits(node: Turn) -> int:
+    return node.visits if node.visits is not None else len(node.leaves)
+
+
+def _value(node: Turn, records: Sequence[Trajectory]) -> float | None:
+    if node.q is not None:
+        return node.q
+    rewards = []
+    for leaf in node.leaves:
+        record = records[leaf]
+        outcome = outcome_of(record)
+        if record.reward is not None or outcome is not None:
+            rewards.append(record.reward if record.reward is not None else float(outcome is True))
+    return sum(rewards) / len(rewards) if rewards else None
+
+
+def _or(value: float | None) -> float:
+    return value if value is not None else float("-inf")

@@ -1,0 +1,51 @@
+"""Recursive evolution (SkillRL): what the present bank does not cover where it still fails."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from xskill.bank.model import Bank
+from xskill.distill.edits import best_first, skill_edits
+from xskill.distill.evidence import outcome_of
+from xskill.distill.experience import Experience
+from xskill.distill.statistical import Limits, distill
+from xskill.records import Edit, Trajectory, TreeHeader
+from xskill.tree.model import XTree
+
+
+@dataclass(slots=True)
+class Rates:
+    """Task type → (successes, episodes with an outcome), counted while the episodes pass."""
+
+    counts: dict[str, list[int]] = field(default_factory=dict)
+
+    def watch(self, records: Iterable[Trajectory]) -> Iterator[Trajectory]:
+        """Pass the records on."""
+        for record in records:
+            outcome = outcome_of(record)
+            if outcome is not None and record.task_type is not None:
+                count = self.counts.setdefault(record.task_type, [0, 0])
+                count[0] += outcome
+                count[1] += 1
+            yield record
+
+    def below(self, rate: float, min_support: int) -> list[str]:
+        """Types with a success rate under ``rate``, the worst first; those with too few episodes are no evidence."""
+        weak = [(won / n, name) for name, (won, n) in self.counts.items() if n >= min_support and won / n < rate]
+        return [name for _, name in sorted(weak)]
+
+
+def evolve(
+    bank: Bank, experience: Experience, tree: XTree | None, weak: list[str], limits: Limits, max_new: int
+) -> list[Edit]:
+    """Edits for the weak task types: mistakes first, then routines that work; at most ``max_new`` new skills.
+
+    Args:
+        experience: the failures, and whatever training episodes may show how it is done.
+        tree: routines to look for; None: mined from ``experience`` (when it holds a success).
+    """
+    if tree is None and not (experience.corpus.outcome == 1).any():
+        tree = XTree(TreeHeader(n_nodes=0), ())
+    found = distill(experience, tree, limits, only=weak)
+    return best_first(skill_edits(found.skills, bank), max_new)

@@ -1,0 +1,154 @@
+"""Trajectories as arrays: mine's coded corpus, and beside it what lessons need (raw actions, repeats, texts)."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from xskill.bank.splits import check_split
+from xskill.mine.corpus import Corpus, encode_episodes, own_start
+from xskill.records import Episode, Trajectory
+
+Ints = npt.NDArray[np.int32]
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Experience:
+    """Episodes in the order of their ids; of a branch the part that it generated itself."""
+
+    corpus: Corpus
+    raw: Ints
+    """[steps] code of the raw action text; -1 where the input has none."""
+    raw_actions: tuple[str, ...]
+    unanswered: Bools
+    """[steps] the action of the step before, once more, with the same observation: a turn that changed nothing."""
+    questions: tuple[str, ...]
+    """[episodes] question id, else the episode's id: what a gate must not be run on."""
+    tasks: tuple[str | None, ...]
+    splits: tuple[str, ...]
+    """Splits that occur, sorted; ``none`` for episodes without one."""
+    characters: int
+    """Length of all raw text: tasks, thoughts, actions, observations."""
+
+    @property
+    def n_episodes(self) -> int:
+        return self.corpus.n_episodes
+
+    @property
+    def episode_of(self) -> Ints:
+        """[steps] index of the episode."""
+        return np.repeat(np.arange(self.n_episodes, dtype=np.int32), self.corpus.lengths)
+
+
+class _Codes(dict[str, int]):
+    def __missing__(self, text: str) -> int:
+        code = self[text] = len(self)
+        return code
+
+
+class _Notes:
+    """Collects what mine's coding leaves out, in the order of reading."""
+
+    def __init__(self, allowed: Collection[str]) -> None:
+        self.allowed = allowed
+        self.codes = _Codes()
+        self.raw = array("i")
+        self.unanswered = array("b")
+        self.sizes: list[int] = []
+        self.ids: list[str] = []
+        self.questions: list[str] = []
+        self.tasks: list[str | None] = []
+        self.splits: set[str] = set()
+        self.characters = 0
+        self._contents: dict[str, set[int]] = {}
+
+    def episodes(self, records: Iterable[Trajectory]) -> Iterator[Episode]:
+        """Pass the records on as episodes with unique ids; an equal one that came before is left out."""
+        for record in records:
+            check_split(record, self.allowed)
+            content = hash((record.success, tuple(record.actions), record.question_id, record.task_type))
+            seen = self._contents.setdefault(record.id, set())
+            if content in seen:
+                continue
+            name = f"{record.id}\0{len(seen)}" if seen else record.id
+            seen.add(content)
+            first = min(own_start(record), len(record.actions))  # type: ignore[arg-type]
+            self._note(record, first)
+            self.ids.append(name)
+            yield Episode(
+                id=name,
+                question_id=record.question_id,
+                task_type=record.task_type,
+                env=record.env,
+                success=record.success,
+                actions=record.actions,
+                args=record.args,
+                parent=record.parent,
+            )
+
+    def _note(self, record: Trajectory, first: int) -> None:
+        n = len(record.actions) - first
+        self.sizes.append(n)
+        self.questions.append(record.question_id if record.question_id is not None else record.id)
+        self.tasks.append(record.task)
+        self.splits.add(record.split or "none")
+        self.characters += len(record.task or "") + len(record.initial_observation or "")
+        if not record.steps:
+            self.raw.extend([-1] * n)
+            self.unanswered.extend([0] * n)
+            return
+        steps = record.steps[first:] if first else record.steps
+        codes = [self.codes[step.action] for step in steps]
+        self.raw.extend(codes)
+        self.characters += sum([len(s.action) + len(s.observation or "") + len(s.thought or "") for s in steps])
+        repeats = [0] * n
+        for position in [i for i in range(1, n) if codes[i] == codes[i - 1]]:
+            answer = steps[position].observation
+            repeats[position] = int(answer is not None and answer == steps[position - 1].observation)
+        self.unanswered.extend(repeats)
+
+
+def read_experience(records: Iterable[Trajectory], allowed_splits: Collection[str] = ()) -> Experience:
+    """Code all records.
+
+    Raises:
+        HeldOut: an episode of the validation or test split that is not allowed by name.
+        BadData: as :func:`xskill.mine.corpus.encode_episodes`.
+    """
+    notes = _Notes(allowed_splits)
+    corpus = encode_episodes(notes.episodes(records))
+    order = sorted(range(len(notes.ids)), key=notes.ids.__getitem__)
+    raw = np.frombuffer(notes.raw, np.intc).astype(np.int32)
+    unanswered = np.frombuffer(notes.unanswered, np.int8).astype(bool)
+    if order != list(range(len(order))):
+        where = _permuted(np.asarray(notes.sizes, dtype=np.int64), np.asarray(order, dtype=np.intp))
+        raw, unanswered = raw[where], unanswered[where]
+    # Raw texts are numbered as they came; sorted numbers make ties between templates independent of the order.
+    names = sorted(notes.codes)
+    rank = np.empty(len(names) + 1, np.int32)
+    rank[[notes.codes[name] for name in names]] = np.arange(len(names), dtype=np.int32)
+    rank[-1] = -1
+    return Experience(
+        corpus=corpus,
+        raw=rank[raw],
+        raw_actions=tuple(names),
+        unanswered=unanswered,
+        questions=tuple(notes.questions[index] for index in order),
+        tasks=tuple(notes.tasks[index] for index in order),
+        splits=tuple(sorted(notes.splits)),
+        characters=notes.characters,
+    )
+
+
+def _permuted(sizes: npt.NDArray[np.int64], order: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
+    """Indices that put the steps of the episodes into another order of episodes."""
+    starts = np.concatenate([[0], np.cumsum(sizes)])[:-1]
+    lengths = sizes[order]
+    ends = np.concatenate([[0], np.cumsum(lengths)])
+    where: npt.NDArray[np.int64] = np.repeat(starts[order] - ends[:-1], lengths) + np.arange(ends[-1])
+    return where

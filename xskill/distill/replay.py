@@ -1,0 +1,72 @@
+"""Where each node of a tree occurs in the episodes: the merges replayed on all of them at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from xskill.mine.corpus import Corpus
+from xskill.tree.model import XTree
+
+Positions = npt.NDArray[np.int64]
+
+_GAP = -1
+
+
+def replay(tree: XTree, corpus: Corpus) -> dict[str, Positions]:
+    """Node id → first steps of its occurrences (indices into ``corpus.steps``), ascending.
+
+    The merges are applied in id order, greedily from the left, never across episodes (ALGORITHMS section 2, tiling),
+    so these are the occurrences in the derivation of every tile. On the corpus that the tree was mined from there are
+    ``node.count`` of them.
+    """
+    symbol = {token: code for code, token in enumerate(corpus.tokens)}
+    gaps = corpus.starts[1:-1]
+    line = np.insert(corpus.step_tokens(), gaps, _GAP)
+    where = np.insert(np.arange(len(corpus.steps), dtype=np.int64), gaps, _GAP)
+    found: dict[str, Positions] = {}
+    for number, node in enumerate(tree.nodes):
+        left, right = (symbol.get(child, -2) for child in node.children)
+        code = symbol[node.id] = len(corpus.tokens) + number
+        hits = np.flatnonzero((line[:-1] == left) & (line[1:] == right)) if len(line) else np.empty(0, np.int64)
+        if left == right and hits.size:
+            hits = _from_the_left(hits)
+        found[node.id] = where[hits]
+        if hits.size:
+            line[hits] = code
+            keep = np.ones(len(line), bool)
+            keep[hits + 1] = False
+            line, where = line[keep], where[keep]
+    return found
+
+
+def multiplicity(tree: XTree) -> dict[str, dict[str, int]]:
+    """Node id → how often each other node occurs in its derivation."""
+    inside: dict[str, dict[str, int]] = {}
+    for node in tree.nodes:
+        counts: dict[str, int] = {}
+        for child in node.children:
+            if child in inside:
+                counts[child] = counts.get(child, 0) + 1
+                for name, n in inside[child].items():
+                    counts[name] = counts.get(name, 0) + n
+        inside[node.id] = counts
+    return inside
+
+
+def share_inside(
+    node: str, parent: str, found: Mapping[str, Positions], inside: Mapping[str, Mapping[str, int]]
+) -> float:
+    """Share of a node's occurrences that lie inside occurrences of ``parent``."""
+    n = len(found[node])
+    return inside[parent].get(node, 0) * len(found[parent]) / n if n else 0.0
+
+
+def _from_the_left(hits: Positions) -> Positions:
+    """Of overlapping hits of a self-pair, those that a greedy pass from the left takes."""
+    number = np.arange(len(hits))
+    begins = np.concatenate([[True], hits[1:] != hits[:-1] + 1])
+    taken: Positions = hits[(number - np.maximum.accumulate(np.where(begins, number, 0))) % 2 == 0]
+    return taken

@@ -1,0 +1,139 @@
+"""The statistical teacher: episodes and their X-Tree → skills and mistakes. Deterministic, no model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+
+from xskill.bank.prompt import estimate_tokens, render_prompt
+from xskill.bank.similarity import near_duplicate
+from xskill.distill.experience import Experience
+from xskill.distill.mistakes import failure_routines, standstills
+from xskill.distill.replay import replay
+from xskill.distill.routines import Routine, assess, choose
+from xskill.distill.skills import SIGNIFICANT, routine_skill
+from xskill.distill.wording import telling
+from xskill.mine.rules import Rules
+from xskill.mine.trees import mine
+from xskill.records import Skill
+from xskill.tree.model import XTree
+
+FAILURE_NODES = 64
+"""Nodes of the failure tree: lessons come from the strongest few."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How many skills, and what each needs. A small bank is used more precisely than a large one."""
+
+    general: int = 8
+    per_type: int = 3
+    mistakes: int = 10
+    total: int = 60
+    min_support: int = 5
+    """Episodes with an outcome that must hold a routine."""
+    min_families: int | None = None
+    """Task types that must use a general routine; None: half of them, and two."""
+
+
+@dataclass(frozen=True, slots=True)
+class Distilled:
+    """Skills in the order of presentation, and what they cover."""
+
+    skills: tuple[Skill, ...]
+    coverage: float | None
+    """Share of the successful episodes that hold the routine of a skill; None without successes."""
+    raw_tokens: int
+    skill_tokens: int
+
+
+def distill(
+    experience: Experience, tree: XTree | None, limits: Limits = Limits(), *, only: Sequence[str] | None = None
+) -> Distilled:
+    """Skills from what went well, mistakes from what did not (SkillRL's three tiers).
+
+    A routine of moving and looking alone is a skill only when its association with success is significant.
+
+    Args:
+        tree: mined from these episodes or others; None: it is mined here with the default settings.
+        only: task types to look at; general skills are then left out.
+
+    Raises:
+        NoSuccess: every episode with an outcome failed, and there is no tree.
+    """
+    tree = tree if tree is not None else mine(experience.corpus, Rules())
+    found = replay(tree, experience.corpus)
+    routines = assess(
+        tree,
+        found,
+        experience,
+        outcome=1,
+        min_families=limits.min_families,
+        min_support=limits.min_support,
+        only=only,
+    )
+    routines = [r for r in routines if r.q_value <= SIGNIFICANT or any(telling(token) for token in r.node.expansion)]
+    general = choose([r for r in routines if r.task_type is None], tree, found, limits.general)
+    task: list[Routine] = []
+    for name in experience.corpus.task_type.names:
+        task += choose([r for r in routines if r.task_type == name], tree, found, limits.per_type)
+    mistakes = _mistakes(experience, limits, only)
+    room = max(0, limits.total - len(general) - len(mistakes))
+    best = {id(r) for r in sorted(task, key=lambda r: -r.rank)[:room]}
+    chosen = [*general, *(r for r in task if id(r) in best)]
+    skills = merged([*(routine_skill(routine, experience) for routine in chosen), *mistakes])[: limits.total]
+    return Distilled(
+        skills=tuple(skills),
+        coverage=_coverage(chosen, experience),
+        raw_tokens=-(-experience.characters // 4),
+        skill_tokens=estimate_tokens(render_prompt(skills)),
+    )
+
+
+def merged(skills: Sequence[Skill]) -> list[Skill]:
+    """Near-duplicates (same tier and type; same title, or token Jaccard >= 0.8) become one: the first, with all nodes
+    and sources."""
+    kept: list[Skill] = []
+    for skill in skills:
+        same = near_duplicate(skill, kept)
+        if same is None:
+            kept.append(skill)
+            continue
+        evidence = dict(same.evidence)
+        for name in ("nodes", "sources"):
+            both = dict.fromkeys([*same.evidence.get(name, []), *skill.evidence.get(name, [])])
+            evidence |= {name: sorted(both) if name == "sources" else list(both)} if both else {}
+        kept[kept.index(same)] = msgspec.structs.replace(same, evidence=evidence)
+    return kept
+
+
+def _mistakes(experience: Experience, limits: Limits, only: Sequence[str] | None) -> list[Skill]:
+    if not (experience.corpus.outcome == 0).any():
+        return []
+    still = standstills(experience, min_support=limits.min_support, only=only)
+    rules = Rules(outcome="failure", max_skills=FAILURE_NODES)
+    tree = mine(experience.corpus, rules)
+    found = replay(tree, experience.corpus)
+    routines = failure_routines(
+        tree,
+        found,
+        experience,
+        most=max(0, limits.mistakes - len(still)),
+        min_families=limits.min_families,
+        min_support=limits.min_support,
+        only=only,
+    )
+    return [*still, *routines][: limits.mistakes]
+
+
+def _coverage(chosen: Sequence[Routine], experience: Experience) -> float | None:
+    won = experience.corpus.outcome == 1
+    if not won.any():
+        return None
+    holds = np.zeros(experience.n_episodes, bool)
+    for routine in chosen:
+        holds[routine.holders] = True
+    return float((holds & won).sum() / won.sum())
