@@ -6,8 +6,13 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parent.parent
+
+
+settings.register_profile("xskill", deadline=None)  # a busy machine is no failure
+settings.load_profile("xskill")
 
 
 @pytest.fixture(scope="session")
