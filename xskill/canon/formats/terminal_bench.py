@@ -24,7 +24,7 @@ def detect(value: Any) -> bool:
     if "is_resolved" in value and "parser_results" in value:
         return True
     results = value.get("results")
-    return isinstance(results, list) and any(detect(trial) for trial in results[:1])
+    return isinstance(results, list) and bool(results) and "is_resolved" in (results[0] or ())
 
 
 def read(record: Any, place: Place) -> Iterator[RawEpisode]:

@@ -1,0 +1,63 @@
+"""Tree-of-Thoughts logs: breadth-first levels ``{ys, new_ys, values, select_new_ys}``; a thought is a line.
+
+The tree is in the prefixes. The final candidates have a verdict (``infos[].r``); a leaf that was cut off has none
+and carries the mark ``pruned``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from xskill.canon.branches import parents
+from xskill.canon.episode import Place, RawEpisode, RawStep
+from xskill.canon.fields import items, mapping, number, string
+from xskill.canon.formats.table import Format
+from xskill.records import Parent
+
+
+def detect(value: Any) -> bool:
+    steps = value.get("steps") if isinstance(value, dict) else None
+    return isinstance(steps, list) and bool(steps) and isinstance(steps[0], dict) and "new_ys" in steps[0]
+
+
+def read(record: Any, place: Place) -> Iterator[RawEpisode]:
+    values: dict[str, float | None] = {}
+    order: list[str] = []
+    inner: set[str] = {""}
+    task: str | None = None
+    for level, step in enumerate(items(record["steps"], "steps")):
+        step = mapping(step, f"steps[{level}]")
+        task = task or string(step.get("x"), f"steps[{level}].x")
+        scores = items(step.get("values"), f"steps[{level}].values")
+        inner.update(y for y in items(step.get("ys"), f"steps[{level}].ys") if isinstance(y, str))
+        for index, candidate in enumerate(items(step.get("new_ys"), f"steps[{level}].new_ys")):
+            if isinstance(candidate, str) and candidate not in values:
+                order.append(candidate)
+                score = scores[index] if index < len(scores) else None
+                values[candidate] = number(score, f"steps[{level}].values[{index}]")
+    finals = [y for y in items(record.get("ys"), "ys") if isinstance(y, str)]
+    verdicts = items(record.get("infos"), "infos")
+    leaves = list(dict.fromkeys([*finals, *(y for y in order if y not in inner)]))
+    paths = [leaf.splitlines() for leaf in leaves]
+    question = string(record.get("idx"), "idx") or str(place.number)
+    names = [f"{place.stem}-{question}-{index}" for index in range(len(leaves))]
+    for index, (leaf, path, shared) in enumerate(zip(leaves, paths, parents(paths), strict=True)):
+        steps = [RawStep(line) for line in path]
+        for depth, step in enumerate(steps, 1):
+            step.q = values.get("\n".join(path[:depth]) + "\n", values.get("\n".join(path[:depth])))
+        final = finals.index(leaf) if leaf in finals else None
+        told = verdicts[final] if final is not None and final < len(verdicts) else None
+        reward = told.get("r", told.get("acc")) if isinstance(told, dict) else told
+        yield RawEpisode(
+            steps=steps,
+            id=names[index],
+            question_id=question,
+            task=task,
+            reward=number(reward, "infos"),
+            parent=Parent(id=names[shared[0]], turn=shared[1]) if shared else None,
+            marks=() if final is not None else ("pruned",),
+        )
+
+
+FORMAT = Format("tree-of-thoughts", "Tree-of-Thoughts logs, as branches of rollouts", "record", detect, read)
