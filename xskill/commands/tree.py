@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from xskill.commands.tree_look import show, stats
-from xskill.commands.tree_use import instances, reward, tile
+from xskill.commands.tree_use import context, instances, reward, tile
 
 command = typer.Typer(
     rich_markup_mode=None,
@@ -20,3 +20,4 @@ command.command("stats", short_help="Count nodes, and how well a tree describes 
 command.command("tile", short_help="Add to trajectories the routines that they are made of.")(tile)
 command.command("instances", short_help="Make offline-RL instances of the routines in successes.")(instances)
 command.command("reward", short_help="Shape the rewards of rollouts by the routines in them.")(reward)
+command.command("context", short_help="Write context cards for self-distillation.")(context)

@@ -1,4 +1,4 @@
-"""``xskill tree tile | instances | reward``: use a tree on trajectories."""
+"""``xskill tree tile | instances | reward | context``: use a tree on trajectories."""
 
 from __future__ import annotations
 
@@ -175,3 +175,61 @@ def reward(
             rollouts = read_rollouts(files or [], run)
             for line in shaped(rollouts, bonus, choices, "reward" if outcome == "reward" else "success"):
                 out.write_line(line)
+
+
+def context(
+    tree: TreeOption,
+    files: Files = None,
+    task_type: Annotated[
+        Optional[list[str]],
+        typer.Option(metavar="NAME", help="A card for this task type, without reading episodes; may be repeated."),
+    ] = None,
+    by_type: Annotated[bool, typer.Option("--by-type", help="A card for every task type of the tree.")] = False,
+    form: Annotated[str, typer.Option("--as", metavar="FORM", help="jsonl (id, context, n_tokens) or text.")] = "jsonl",
+    budget: Annotated[Optional[int], typer.Option(metavar="N", min=1, help="Most tokens of a card.")] = None,
+    routines: Annotated[int, typer.Option(metavar="N", min=1, help="Most routines of a card.")] = 6,
+    output: Output = None,
+    rejects: Rejects = None,
+    quiet: Quiet = False,
+) -> None:
+    """Example: xskill tree context --tree tree.jsonl --by-type --as text
+
+    Context cards for self-distillation: what goes into the teacher's prompt, and not into the student's. One card for
+    each trajectory read, by its task type and its actions so far; or, without reading any, for task types.
+    """
+    import msgspec
+
+    from xskill.errors import UsageError
+    from xskill.records import Episode
+    from xskill.streams.read import read_records
+    from xskill.streams.run import Run
+    from xskill.streams.text import open_lines
+    from xskill.tree.context import Card, card, deck_of, estimate_tokens
+    from xskill.tree.model import read_tree
+
+    if form not in ("jsonl", "text"):
+        raise UsageError(f"--as {form}: expected jsonl or text")
+    without_episodes = bool(task_type) or by_type
+    if without_episodes and files:
+        raise UsageError("--task-type and --by-type read no episodes; leave the files out")
+    one_stdin(tree, [] if without_episodes else files or ["-"])
+    with Run("tree context", quiet=quiet, rejects=rejects) as run, open_lines(output) as write_line:
+
+        def write(name: str, kind: str | None, prefix: list[str]) -> None:
+            text = card(deck, task_type=kind, prefix=prefix, budget=budget, most=routines)
+            if form == "text":
+                write_line(text.encode() + b"\n")
+            else:
+                write_line(msgspec.json.encode(Card(id=name, context=text, n_tokens=estimate_tokens(text))))
+
+        read = read_tree(tree)
+        deck = deck_of(read)
+        if without_episodes:
+            known = {name for node in read.nodes for name in node.task_types or [] if name is not None}
+            for name in dict.fromkeys([*(task_type or []), *(sorted(known) if by_type else [])]):
+                write(name, name, [])
+                run.read += 1
+                run.kept += 1
+            return
+        for episode in read_records(files or [], Episode, run):
+            write(episode.id, episode.task_type, episode.actions)
