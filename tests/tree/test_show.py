@@ -15,9 +15,9 @@ from tests.tree.trees import with_fields
 from xskill.errors import UsageError
 from xskill.records import Corpus, Slot
 from xskill.tree.model import XTree, read_tree
-from xskill.tree.report import Wanted, report
+from xskill.tree.report import report
 from xskill.tree.routine import fold, links
-from xskill.tree.summary import summarise
+from xskill.tree.summary import Wanted, summarise
 
 
 def counted(name: str, **fields: Any) -> dict[str, Any]:
@@ -121,7 +121,7 @@ def test_released_trees_show_count_and_success(shared: Path) -> None:
 
 def test_sorting_and_selection() -> None:
     def ids(**options: Any) -> list[str]:
-        groups = summarise(COOL, **options).groups
+        groups = summarise(COOL, Wanted(**options)).groups
         return [row.node.id for group in groups for row in group.routines]
 
     assert ids() == ["S2", "S0"]
@@ -132,7 +132,7 @@ def test_sorting_and_selection() -> None:
     with pytest.raises(UsageError, match="--sort best: expected one of covered"):
         ids(sort="best")
     with pytest.raises(UsageError, match="this tree has no p-values"):
-        summarise(with_fields([({"id": "S0"}, "a", "b")]), max_p=0.1)
+        summarise(with_fields([({"id": "S0"}, "a", "b")]), Wanted(max_p=0.1))
 
 
 def test_groups_stand_in_the_order_of_their_best_routine() -> None:
@@ -142,7 +142,7 @@ def test_groups_stand_in_the_order_of_their_best_routine() -> None:
         ({"id": "S2", "tiles": 1, "tiles_success": 1, "task_types": ["b"]}, "y", "y"),
         ({"id": "S3", "tiles": 2, "tiles_success": 2, "task_types": ["a", "b"]}, "y", "x"),
     ]
-    groups = summarise(with_fields(rows)).groups
+    groups = summarise(with_fields(rows), Wanted()).groups
     assert [(group.task_type, [row.node.id for row in group.routines]) for group in groups] == [
         ("b", ["S0", "S2"]),
         ("a", ["S1"]),
@@ -221,3 +221,51 @@ def test_folding() -> None:
     assert fold(["aaaa", "bb", "cccc"], 9) == ["aaaa → bb", "→ cccc"]
     assert fold(["a" * 30], 10) == ["a" * 9 + "…"]
     assert fold(["日本語", "b"], 6) == ["日本語", "→ b"]
+
+
+def test_compare_shows_failures_beside_successes() -> None:
+    stats = {**COOL.header.stats, "episodes_known": 10, "episodes_success": 8}
+    tree = with_fields(
+        [
+            (counted("S0", n=8, k=6, tiles=9, tiles_success=6), "a", "b"),
+            (counted("S1", n=3, k=1, tiles=3, tiles_success=1), "b", "b"),
+        ],
+        stats=stats,
+    )
+    # S0: 6 of 8 successes, 2 of 2 failures; S1: 1 of 8 and 2 of 2, the larger contrast
+    rows = plain(tree, compare="outcome").split("\n")[2:]
+    assert [line.split()[0] for line in rows] == ["id", "S1", "S0"]
+    assert rows[1].split()[-5:-2] == ["12.5%", "100.0%", "-87.5"]
+    assert rows[2].split()[-6:-3] == ["75.0%", "100.0%", "-25.0"]
+    text = drawn(tree, 80, compare="outcome")
+    assert "share of the 8 successes and of the 2 failures that hold it" in text
+    with pytest.raises(UsageError, match="does not tell how many episodes"):
+        summarise(COOL, Wanted(compare="outcome"))
+    with pytest.raises(UsageError, match="--compare env: expected outcome"):
+        summarise(tree, Wanted(compare="env"))
+
+
+def test_examples_and_parents_stand_below_their_routine() -> None:
+    tree = with_fields(
+        [({"id": "S0", "example": ["a(1)", "b(2)"]}, "a", "b"), ({"id": "S1"}, "S0", "c"), ({"id": "S2"}, "S0", "d")]
+    )
+    text = plain(tree, example=True, parents=True, depth=1)
+    assert text.count("#   e.g. a(1) · b(2)\n#   part of S1 · S2") == 2
+    assert "part of S1 · S2" in drawn(tree, 80, parents=True)
+
+
+def test_dot_mermaid_and_markdown() -> None:
+    tree = with_fields(
+        [({"id": "S0", "count": 7}, 'a"\\', "b|#"), ({"id": "S1", "count": 5}, "S0", "<c>`")], environment="*x*"
+    )
+    assert report(tree, Wanted(), "dot", None) == (
+        'digraph xtree {\n  rankdir="LR";\n  node [shape="box", fontname="monospace"];\n'
+        '  n0 [label="S1\\la\\"\\\\ → b|# → <c>`\\l5 ×, success 100%\\l"];\n'
+        '  n1 [label="S0\\la\\"\\\\ → b|#\\l7 ×, success 100%\\l"];\n  n0 -> n1;\n}'
+    )
+    assert report(tree, Wanted(depth=0), "mermaid", None) == (
+        'flowchart LR\n  n0["S1<br/>a&quot;\\ → b|&num; → &lt;c&gt;&#96;<br/>5 ×, success 100%"]'
+    )
+    text = report(tree, Wanted(depth=0), "markdown", None) or ""
+    assert text.startswith("**X-Tree · \\*x\\***\n")
+    assert '| S1 | a"\\\\ → b\\|\\# → &lt;c&gt;\\` | – | 5 | 100% | \\[57%, 100%\\] | – |' in text

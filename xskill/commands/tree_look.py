@@ -1,4 +1,4 @@
-"""``xskill tree show | stats``: look at a tree."""
+"""``xskill tree show | stats | diff``: look at a tree."""
 
 from __future__ import annotations
 
@@ -15,15 +15,23 @@ def show(
     top: Annotated[int, typer.Option(metavar="N", min=0, help="Show the N best routines; 0: all.")] = 12,
     depth: Annotated[int, typer.Option(metavar="N", min=0, help="Levels of sub-routines below each.")] = 1,
     sort: Annotated[
-        str, typer.Option(metavar="KEY", help="covered, success, lift, episodes, length or id.")
-    ] = "covered",
+        Optional[str],
+        typer.Option(metavar="KEY", help="covered (default), success, lift, episodes, length, contrast or id."),
+    ] = None,
+    compare: Annotated[
+        Optional[str], typer.Option(metavar="WHAT", help="outcome: how many successes and failures hold each.")
+    ] = None,
     node: Annotated[Optional[str], typer.Option(metavar="ID", help="Everything about one node.")] = None,
     max_p: Annotated[
         Optional[float], typer.Option(metavar="P", help="Only nodes whose adjusted p (else q) is at most P.")
     ] = None,
     wide: Annotated[bool, typer.Option("--wide", help="Every number.")] = False,
+    example: Annotated[bool, typer.Option("--example", help="An occurrence below each routine.")] = False,
+    parents: Annotated[bool, typer.Option("--parents", help="What each routine is a part of.")] = False,
     plain: Annotated[bool, typer.Option("--plain", help="One routine a line, as always into a pipe or file.")] = False,
-    form: Annotated[Optional[str], typer.Option("--as", metavar="FORM", help="xtree: the authors' JSON form.")] = None,
+    form: Annotated[
+        Optional[str], typer.Option("--as", metavar="FORM", help="xtree (the authors' form), dot, mermaid, markdown.")
+    ] = None,
     as_json: AsJson = False,
     output: Output = None,
 ) -> None:
@@ -34,9 +42,10 @@ def show(
     """
     from xskill.streams.text import write_text
     from xskill.tree.model import read_tree
-    from xskill.tree.report import Wanted, report, terminal
+    from xskill.tree.report import report, terminal
+    from xskill.tree.summary import Wanted
 
-    wanted = Wanted(top=top, depth=depth, sort=sort, node=node, max_p=max_p, wide=wide, plain=plain)
+    wanted = Wanted(top, depth, sort, node, max_p, compare, wide, example, parents, plain)
     console = terminal() if output is None else None
     text = report(read_tree(tree or []), wanted, "json" if as_json else form, console)
     if text is not None:
@@ -77,3 +86,45 @@ def stats(
             records = read_records(episodes, Episode, run)
             report["episodes"] = usage(read, each_good(records, lambda e: (e, own_tiles(e, ready)), run))
     write_text(output, json.dumps(report, ensure_ascii=False) if as_json else render(report))
+
+
+def diff(
+    old: Annotated[str, typer.Argument(metavar="A", help="The tree before.")],
+    new: Annotated[str, typer.Argument(metavar="B", help="The tree after.")],
+    episodes: Annotated[
+        Optional[list[str]], typer.Option(metavar="FILE", help="Trajectories to tile with both; may be repeated.")
+    ] = None,
+    top: Annotated[int, typer.Option(metavar="N", min=0, help="Nodes of each kind to list; 0: all.")] = 20,
+    exit_code: Annotated[bool, typer.Option("--exit-code", help="Leave with 1 if the trees differ.")] = False,
+    as_json: AsJson = False,
+    output: Output = None,
+    rejects: Rejects = None,
+    quiet: Quiet = False,
+) -> None:
+    """Example: xskill tree diff before.jsonl after.jsonl --episodes episodes.jsonl
+
+    Compare two trees by the routines in them: new, gone, and changed in count, success or q. With --episodes also how
+    much of their actions each covers.
+    """
+    import json
+
+    from xskill.records import Episode
+    from xskill.streams.read import read_records
+    from xskill.streams.run import Run
+    from xskill.streams.text import write_text
+    from xskill.tree import diff as differences
+    from xskill.tree.model import read_tree
+
+    one_stdin(old, [new, *(episodes or [])])
+    one_stdin(new, episodes or [])
+    trees = read_tree(old), read_tree(new)
+    found, tiled = differences.compare(*trees), None
+    if episodes:
+        with Run("tree diff", quiet=quiet, rejects=rejects) as run:
+            tiled = differences.coverage(trees, read_records(episodes, Episode, run))
+    if as_json:
+        write_text(output, json.dumps(differences.as_json(found, *trees, tiled), ensure_ascii=False))
+    else:
+        write_text(output, differences.render(found, *trees, tiled, top))
+    if exit_code and found.any:
+        raise typer.Exit(1)

@@ -31,6 +31,11 @@ def factor(value: float | None) -> str:
     return UNKNOWN if value is None else f"{value:.2f}×"
 
 
+def points(value: float | None) -> str:
+    """``+12.3``: a difference of two shares, in percentage points."""
+    return UNKNOWN if value is None else f"{100 * value:+.1f}"
+
+
 def interval(low: float | None, high: float | None) -> str:
     """``[81%, 94%]``."""
     return UNKNOWN if low is None or high is None else f"[{percent(low)}, {percent(high)}]"

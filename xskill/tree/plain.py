@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterator
 from rich.cells import cell_len
 
 from xskill.streams.terminal import clean_line
-from xskill.tree.numbers import UNKNOWN, count, factor, interval, p_value, percent, share
+from xskill.tree.model import parents
+from xskill.tree.numbers import UNKNOWN, count, factor, interval, p_value, percent, points, share
 from xskill.tree.routine import chain
 from xskill.tree.summary import Routine, Summary, adjusted_p
-from xskill.tree.wording import facts, heading
+from xskill.tree.wording import facts, heading, notes, wide_facts
 
 Cell = Callable[[Routine], str]
 
@@ -24,6 +25,11 @@ _COLUMNS: tuple[tuple[str, Cell], ...] = (
     ("success", lambda row: percent(row.rate)),
     ("interval", lambda row: interval(row.low, row.high)),
     ("lift", lambda row: factor(row.lift)),
+)
+_COMPARED: tuple[tuple[str, Cell], ...] = (
+    ("in-success", lambda row: share(row.in_success)),
+    ("in-failure", lambda row: share(row.in_failure)),
+    ("difference", lambda row: points(row.contrast)),
 )
 _WIDE: tuple[tuple[str, Cell], ...] = (
     ("depth", lambda row: str(row.node.depth)),
@@ -35,14 +41,14 @@ _WIDE: tuple[tuple[str, Cell], ...] = (
     ("known", lambda row: count(row.node.episodes_known)),
     ("succeed", lambda row: count(row.node.episodes_success)),
     ("tiles", lambda row: count(row.node.tiles)),
-    ("in-success", lambda row: count(row.node.tiles_success)),
+    ("success-tiles", lambda row: count(row.node.tiles_success)),
     ("types", lambda row: UNKNOWN if row.node.task_types is None else str(len(row.node.task_types))),
     ("p", lambda row: p_value(row.node.p_value)),
     ("q", lambda row: p_value(adjusted_p(row.node))),
 )
 
 
-def lines(summary: Summary, *, wide: bool = False) -> Iterator[str]:
+def lines(summary: Summary) -> Iterator[str]:
     """The whole report, line by line."""
     yield f"# {heading(summary.tree)}"
     yield f"# {facts(summary)}"
@@ -50,9 +56,8 @@ def lines(summary: Summary, *, wide: bool = False) -> Iterator[str]:
     rows = [pair for level, row in rows for pair in _flat(level, row)]
     if not rows:
         return
-    columns = [
-        column for column in (*_COLUMNS, *(_WIDE if wide else ())) if any(column[1](row) != UNKNOWN for _, row in rows)
-    ]
+    wanted = _COLUMNS + (_COMPARED if summary.wanted.compare else ()) + (_WIDE if summary.wanted.wide else ())
+    columns = [(name, cell) for name, cell in wanted if any(cell(row) != UNKNOWN for _, row in rows)]
     table = [["id", *(name for name, _ in columns), "task-type", "routine"]]
     for level, row in rows:
         task_type = UNKNOWN if row.task_type is None else clean_line(row.task_type).replace(" ", "_")
@@ -62,9 +67,13 @@ def lines(summary: Summary, *, wide: bool = False) -> Iterator[str]:
         table = [[*cells[:-2], cells[-1]] for cells in table]
     widths = [max(map(cell_len, column)) for column in zip(*table, strict=True)]
     left = {0, len(widths) - 2} if "task-type" in table[0] else {0}
-    for cells in table:
+    above = parents(summary.tree) if summary.wanted.parents else {}
+    for number, cells in enumerate(table):
         padded = [_pad(cell, widths[i], i in left) for i, cell in enumerate(cells[:-1])]
         yield "  ".join([*padded, cells[-1]])
+        if number:
+            row = rows[number - 1][1]
+            yield from (f"#   {' · '.join(note)}" for note in notes(row, summary, above) if note != wide_facts(row))
 
 
 def _flat(level: int, row: Routine) -> Iterator[tuple[int, Routine]]:

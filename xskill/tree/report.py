@@ -3,63 +3,50 @@
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass
 
 import msgspec
 from rich.console import Console
 
 from xskill.errors import UsageError
 from xskill.tree.card import draw_card, find
+from xskill.tree.graphs import FORMS
 from xskill.tree.model import XTree
 from xskill.tree.plain import lines
 from xskill.tree.released import to_released
 from xskill.tree.show import draw
-from xskill.tree.summary import as_json, routine_json, summarise, with_parts
+from xskill.tree.summary import Wanted, as_json, routine_json, summarise, with_parts
 
 _UNLIMITED = 100_000
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """What ``tree show`` is to show of a tree."""
-
-    top: int = 12
-    """Number of routines; 0 = all."""
-    depth: int = 1
-    """Levels of sub-routines below each."""
-    sort: str = "covered"
-    node: str | None = None
-    """Id of the one node to show."""
-    max_p: float | None = None
-    wide: bool = False
-    plain: bool = False
 
 
 def report(tree: XTree, wanted: Wanted, form: str | None, terminal: Console | None) -> str | None:
     """The report as text; or None when it was drawn on ``terminal``.
 
-    ``form`` is None (drawn on the terminal if there is one and it is not to be plain), ``json`` or ``xtree``.
+    ``form`` is None (drawn on the terminal if there is one and it is not to be plain), ``json``, ``xtree``, ``dot``,
+    ``mermaid`` or ``markdown``.
 
     Raises:
         UsageError: an unknown form, sort or node.
     """
     if form == "xtree":
         return _compact(to_released(tree.header, tree.nodes))
-    if form not in (None, "json"):
-        raise UsageError(f"--as {form}: expected xtree")
-    if wanted.node is not None:
+    if form not in (None, "json", *FORMS):
+        raise UsageError(f"--as {form}: expected one of xtree, {', '.join(FORMS)}")
+    if wanted.node is not None and form not in FORMS:
         if form == "json":
             node = find(tree, wanted.node)
             return _compact(routine_json(with_parts(node, tree, node.depth)))
         console = terminal if terminal is not None and not wanted.plain else _paper()
         draw_card(tree, wanted.node, console)
         return console.file.getvalue() if isinstance(console.file, io.StringIO) else None
-    summary = summarise(tree, sort=wanted.sort, top=wanted.top, depth=wanted.depth, max_p=wanted.max_p)
+    summary = summarise(tree, wanted)
+    if form in FORMS:
+        return FORMS[form](summary)
     if form == "json":
         return _compact(as_json(summary))
     if terminal is None or wanted.plain:
-        return "\n".join(lines(summary, wide=wanted.wide))
-    draw(summary, terminal, wide=wanted.wide)
+        return "\n".join(lines(summary))
+    draw(summary, terminal)
     return None
 
 

@@ -16,10 +16,11 @@ from rich.console import Console
 from rich.text import Text
 
 from xskill.streams.terminal import clean_line
-from xskill.tree.numbers import count, factor, percent, share
+from xskill.tree.model import parents
+from xskill.tree.numbers import count, factor, percent, points, share
 from xskill.tree.routine import chain, cut, fold, links
 from xskill.tree.summary import Routine, Summary
-from xskill.tree.wording import facts, heading, hint, wide_facts
+from xskill.tree.wording import facts, heading, hint, notes
 
 NARROW = 100
 """Below this many columns the bar is shorter and the gaps are closer."""
@@ -48,18 +49,18 @@ class Layout:
     columns: list[Column]
 
 
-def draw(summary: Summary, console: Console, *, wide: bool = False) -> None:
+def draw(summary: Summary, console: Console) -> None:
     """Print the summary in the width of ``console``."""
     console.print(Text(heading(summary.tree), style="bold"))
     console.print(Text(facts(summary), style="dim"))
     if summary.groups:
-        _draw_rows(summary, console, wide)
+        _draw_rows(summary, console)
     console.print()
     for line in hint(summary):
         console.print(Text(line, style="dim"))
 
 
-def _draw_rows(summary: Summary, console: Console, wide: bool) -> None:
+def _draw_rows(summary: Summary, console: Console) -> None:
     lines = [line for group in summary.groups for line in outline(group.routines)]
     bar, gap = (8, 1) if console.width < NARROW else (16, 2)
     columns = _columns(summary, [line[2] for line in lines], bar, gap)
@@ -68,6 +69,7 @@ def _draw_rows(summary: Summary, console: Console, wide: bool) -> None:
     longest = max(cell_len(chain(row.node.expansion)) for _, _, row in lines)
     width = max(20, min(longest, console.width - ids - gap - numbers))
     layout = Layout(ids + gap, width, columns)
+    above = parents(summary.tree) if summary.wanted.parents else {}
     head = Text(" " * layout.indent + "routine".ljust(width), style="dim")
     for column in columns:
         head.append(column.title.rjust(column.width))
@@ -79,7 +81,7 @@ def _draw_rows(summary: Summary, console: Console, wide: bool) -> None:
             console.print()
             console.print(group_title(group.task_type), no_wrap=True, overflow="ellipsis")
         for first, rest, row in outline(group.routines):
-            for line in _row(row, first, rest, layout, wide):
+            for line in _row(row, first, rest, layout, notes(row, summary, above)):
                 console.print(line, soft_wrap=True)
 
 
@@ -99,7 +101,7 @@ def outline(routines: tuple[Routine, ...], guides: str = "", top: bool = True) -
         yield from outline(row.parts, guides + below, top=False)
 
 
-def _row(row: Routine, first: str, rest: str, layout: Layout, wide: bool) -> Iterator[Text]:
+def _row(row: Routine, first: str, rest: str, layout: Layout, below_it: list[list[str]]) -> Iterator[Text]:
     """The lines of one routine. A sub-routine keeps to one line: its root shows the tokens already."""
     below = rest + ("│" if row.parts else "")
     parts = fold(links(row.node.expansion), layout.width)
@@ -119,9 +121,9 @@ def _row(row: Routine, first: str, rest: str, layout: Layout, wide: bool) -> Ite
                 line.append_text(cell)
         line.rstrip()
         yield line
-    if wide:
-        room = layout.width + sum(column.width for column in layout.columns)
-        for part in fold(wide_facts(row), room, joint=" · "):
+    room = layout.width + sum(column.width for column in layout.columns)
+    for note in below_it:
+        for part in fold(note, room, joint=" · "):
             yield Text(below + " " * (layout.indent - cell_len(below)) + part, style="dim")
 
 
@@ -144,6 +146,11 @@ def _columns(summary: Summary, rows: list[Routine], bar: int, gap: int) -> list[
     if any(row.share is not None for row in rows):
         add("covers", lambda row: Text(share(row.share)))
     add("episodes" if any(row.node.episodes is not None for row in rows) else "count", lambda row: Text(count(row.n)))
+    if summary.wanted.compare:
+        add("in successes", lambda row: Text(share(row.in_success)))
+        add("in failures", lambda row: Text(share(row.in_failure)))
+        add("difference", lambda row: Text(points(row.contrast), style=verdict(row, base)))
+        return found
     if any(row.rate is not None for row in rows):
         axis = axis_of(rows, base)
         ends = percent(axis[0]), percent(axis[1])

@@ -29,6 +29,9 @@ class Corpus:
     """Actions of the episodes of the mined outcome: what ``Routine.share`` is a share of."""
     compression: float | None
     """Symbols before / symbols after tiling, over all episodes."""
+    n_success: int | None
+    n_failure: int | None
+    """Episodes by outcome."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +53,42 @@ class Routine:
     """Actions that it covers as a top-level tile of the mined outcome; in a released tree count * length."""
     share: float | None
     """``weight`` / actions of the episodes of the mined outcome."""
+    in_success: float | None
+    """Share of the successful episodes that hold it."""
+    in_failure: float | None
+    """Share of the failed episodes that hold it."""
     task_type: str | None
     """The task type that all its episodes share; None with several, or when none is recorded."""
     parts: tuple[Routine, ...] = ()
+
+    @property
+    def contrast(self) -> float | None:
+        """``in_success - in_failure``."""
+        if self.in_success is None or self.in_failure is None:
+            return None
+        return self.in_success - self.in_failure
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What to show of a tree, and how."""
+
+    top: int = 12
+    """Number of routines; 0 = all."""
+    depth: int = 1
+    """Levels of sub-routines below each."""
+    sort: str | None = None
+    """A key of :data:`SORTS`; None: ``covered``, with ``compare`` ``contrast``."""
+    node: str | None = None
+    """Id of the one node to show."""
+    max_p: float | None = None
+    """Only nodes with ``p_adjusted`` (else ``q_value``) at most this."""
+    compare: str | None = None
+    """``outcome``: how many of the successes and of the failures hold each, instead of the success rate."""
+    wide: bool = False
+    example: bool = False
+    parents: bool = False
+    plain: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +102,7 @@ class Group:
 @dataclass(frozen=True, slots=True)
 class Summary:
     tree: XTree
+    wanted: Wanted
     corpus: Corpus
     groups: tuple[Group, ...]
     shown: int
@@ -80,6 +117,7 @@ SORTS: dict[str, Callable[[Routine], tuple[float, ...]]] = {
     "lift": lambda row: (-(row.lift if row.lift is not None else -1.0), -row.weight),
     "episodes": lambda row: (-row.n, -row.weight),
     "length": lambda row: (-row.node.length, -row.weight),
+    "contrast": lambda row: (-abs(row.contrast or 0.0), -row.weight),
     "id": lambda row: (),
 }
 """``--sort`` → key; the merge order breaks ties. ``success`` takes the lower bound, so that 3 of 3 is not the best."""
@@ -94,11 +132,14 @@ def corpus_of(tree: XTree) -> Corpus:
         return value if isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0 else None
 
     before, after, covered = number("steps"), number("symbols"), number(f"steps_{tree.header.outcome}")
+    known, good = number("episodes_known"), number("episodes_success")
     return Corpus(
         episodes=tree.header.corpus.n_trajectories,
         base_rate=number("base_rate"),
         steps_covered=int(covered) if covered else None,
         compression=before / after if before and after else None,
+        n_success=None if known is None or good is None else int(good),
+        n_failure=None if known is None or good is None else int(max(0, known - good)),
     )
 
 
@@ -135,6 +176,8 @@ def routine(node: Node, tree: XTree, corpus: Corpus) -> Routine:
         lift=node.lift if rate is not None else None,
         weight=weight,
         share=weight / corpus.steps_covered if corpus.steps_covered and node.tiles is not None else None,
+        in_success=k / corpus.n_success if corpus.n_success and node.episodes is not None else None,
+        in_failure=(known - k) / corpus.n_failure if corpus.n_failure and node.episodes is not None else None,
         task_type=types[0] if len(types) == 1 else None,
     )
 
@@ -153,36 +196,37 @@ def with_parts(node: Node, tree: XTree, depth: int) -> Routine:
     return grow(node, min(depth, MOST_LEVELS))
 
 
-def summarise(
-    tree: XTree, *, sort: str = "covered", top: int = 0, depth: int = 0, max_p: float | None = None
-) -> Summary:
-    """The ``top`` best roots (0: all), in groups by task type, with sub-routines down to ``depth`` levels.
-
-    A group is as good as its best routine. ``max_p`` keeps the nodes with ``p_adjusted`` (else ``q_value``) at most
-    that; a node without either is left out then.
+def summarise(tree: XTree, wanted: Wanted) -> Summary:
+    """The best roots, in groups by task type (a group is as good as its best routine), with sub-routines.
 
     Raises:
-        UsageError: an unknown ``sort``, or ``max_p`` for a tree without p-values.
+        UsageError: an unknown sort or comparison, ``max_p`` for a tree without p-values, or a comparison for a tree
+            that does not tell the outcomes of its episodes.
     """
+    sort, max_p = wanted.sort or ("contrast" if wanted.compare else "covered"), wanted.max_p
     if sort not in SORTS:
         raise UsageError(f"--sort {sort}: expected one of {', '.join(SORTS)}")
+    if wanted.compare not in (None, "outcome"):
+        raise UsageError(f"--compare {wanted.compare}: expected outcome")
     corpus, all_roots = corpus_of(tree), roots(tree)
-    wanted = all_roots
+    chosen = all_roots
     if max_p is not None:
         if all(adjusted_p(node) is None for node in tree.nodes):
             raise UsageError("--max-p: this tree has no p-values")
-        wanted = [node for node in wanted if (p := adjusted_p(node)) is not None and p <= max_p]
-    rows = sorted((routine(node, tree, corpus) for node in wanted), key=SORTS[sort])
-    shown = rows[:top] if top > 0 else rows
+        chosen = [node for node in chosen if (p := adjusted_p(node)) is not None and p <= max_p]
+    rows = sorted((routine(node, tree, corpus) for node in chosen), key=SORTS[sort])
+    if wanted.compare and all(row.contrast is None for row in rows):
+        raise UsageError("--compare outcome: this tree does not tell how many episodes of each outcome hold a node")
+    shown = rows[: wanted.top] if wanted.top > 0 else rows
     place: dict[str | None, int] = {}
     for row in shown:
         place.setdefault(row.task_type, len(place))
     ordered = sorted(shown, key=lambda row: place[row.task_type])
     groups = tuple(
-        Group(task_type, tuple(with_parts(row.node, tree, depth) for row in members))
+        Group(task_type, tuple(with_parts(row.node, tree, wanted.depth) for row in members))
         for task_type, members in groupby(ordered, key=lambda row: row.task_type)
     )
-    return Summary(tree, corpus, groups, len(shown), len(rows), len(all_roots))
+    return Summary(tree, wanted, corpus, groups, len(shown), len(rows), len(all_roots))
 
 
 def adjusted_p(node: Node) -> float | None:
@@ -222,6 +266,8 @@ def routine_json(row: Routine) -> dict[str, Any]:
         "success_low": row.low,
         "success_high": row.high,
         "lift": row.lift,
+        "in_success": row.in_success,
+        "in_failure": row.in_failure,
         "parts": [routine_json(part) for part in row.parts],
         "node": node,
     }

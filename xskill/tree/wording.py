@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from xskill.streams.terminal import clean_line
 from xskill.tree.model import XTree
 from xskill.tree.numbers import count, interval, p_value, percent, plural, share
@@ -35,7 +37,10 @@ def hint(summary: Summary) -> list[str]:
     """What is shown, how to see more, and what the bar means."""
     lines = []
     rows = [row for group in summary.groups for row in group.routines]
-    if any(row.rate is not None for row in rows):
+    if summary.wanted.compare:
+        n, m = count(summary.corpus.n_success), count(summary.corpus.n_failure)
+        lines.append(f"share of the {n} successes and of the {m} failures that hold it; difference in points")
+    elif any(row.rate is not None for row in rows):
         whose = "its episodes" if rows[0].node.episodes is not None else "its occurrences"
         legend = f"● success of {whose}, ━ 95% interval"
         if summary.corpus.base_rate is not None:
@@ -70,4 +75,20 @@ def wide_facts(row: Routine) -> list[str]:
             found.append(f"{name} {p_value(value)}")
     if node.stability is not None:
         found.append(f"stability {share(node.stability)}")
+    return found
+
+
+def notes(row: Routine, summary: Summary, above: Mapping[str, list[str]]) -> list[list[str]]:
+    """What stands below a routine: each note in parts, between which it may be folded.
+
+    ``above`` gives the parents of each node.
+    """
+    wanted, node = summary.wanted, row.node
+    found = []
+    if wanted.wide:
+        found.append(wide_facts(row))
+    if wanted.example and node.example:
+        found.append(["e.g. " + clean_line(node.example[0]), *map(clean_line, node.example[1:])])
+    if wanted.parents and (whole := above.get(node.id)):
+        found.append(["part of " + clean_line(whole[0]), *map(clean_line, whole[1:])])
     return found
