@@ -101,17 +101,20 @@ class Redactor:
         """
         if self._everywhere:
             return True
+        if not self._anchors:
+            return False
         return bool(self._any(line)) or b"\\u00" in line or b"\\/" in line
 
     def _matches(self, s: str, hits: Hits) -> list[tuple[int, int, str]]:
-        """Disjoint (start, end, kind); where two rules claim the same characters the earlier rule has them."""
+        """Disjoint (start, end, kind). Overlapping matches become one: of the kind of the one that holds all, else of
+        the earlier rule."""
         taken: list[tuple[int, int, str]] = []
         for rule, anchors in self._anchored:
             done = 0
             for anchor, start, _ in hits:
                 if anchor not in anchors or start < done:
                     continue
-                match = _match_at(rule, s, start)
+                match = _match_at(rule, s, done, start)
                 if match is not None:
                     done = match.end()
                     _take(taken, rule, match)
@@ -121,11 +124,11 @@ class Redactor:
         return taken
 
 
-def _match_at(rule: SecretRule, s: str, anchor: int) -> re.Match[str] | None:
-    """The rule's match around an anchor."""
-    for start in range(max(0, anchor - rule.before), anchor + 1):
+def _match_at(rule: SecretRule, s: str, done: int, anchor: int) -> re.Match[str] | None:
+    """The rule's match over an anchor, behind ``done`` (the end of its last one)."""
+    for start in range(max(done, anchor - rule.before), anchor + 1):
         match = rule.pattern.match(s, start)
-        if match is not None:
+        if match is not None and match.end() > anchor:
             return match
     return None
 
@@ -136,8 +139,16 @@ def _take(taken: list[tuple[int, int, str]], rule: SecretRule, match: re.Match[s
     value = match.group(group)
     if "<redacted:" in value or not rule.accept(value):
         return
-    if all(end <= other_start or other_end <= start for other_start, other_end, _ in taken):
+    overlapping = [span for span in taken if start < span[1] and span[0] < end]
+    if not overlapping:
         taken.append((start, end, rule.kind))
+        return
+    whole = (min(start, *(span[0] for span in overlapping)), max(end, *(span[1] for span in overlapping)))
+    if (start, end) == whole and all(span[:2] != whole for span in overlapping):
+        kind = rule.kind  # it holds the others
+    else:
+        kind = overlapping[0][2]
+    taken[:] = [span for span in taken if span not in overlapping] + [(*whole, kind)]
 
 
 def _search_any(anchors: Sequence[str]) -> Callable[[bytes], object]:

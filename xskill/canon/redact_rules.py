@@ -142,6 +142,13 @@ SECRETS: list[SecretRule] = [
         machine_made,
         before=1,
     ),
+    SecretRule(  # in quotes any characters
+        "password",
+        ("assw", "PASS", "assphrase", "pwd", "PWD"),
+        re.compile(rf"{_PASSWORD_NAME}{_ASSIGN}(?<=[\"'])(?P<secret>[^\"'\\\s]{{4,400}})(?=\\*[\"'])", re.I),
+        _password,
+        before=1,
+    ),
     SecretRule(
         "password",
         ("assw", "PASS", "assphrase", "pwd", "PWD"),
