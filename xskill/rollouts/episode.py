@@ -6,6 +6,7 @@ touches a process or a clock, so what it does depends on the answers and the see
 
 from __future__ import annotations
 
+import math
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -74,7 +75,7 @@ class Prefix:
         rewards = [step.reward for step in self.steps if step.reward is not None]
         if self.reset_reward is not None:
             rewards.insert(0, self.reset_reward)
-        return sum(rewards) if rewards else None
+        return math.fsum(rewards) if rewards else None
 
     def then(
         self, steps: Sequence[Step], *, done: bool, success: bool | None = None, outcome: float | None = None

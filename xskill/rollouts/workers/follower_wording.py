@@ -1,0 +1,198 @@
+"""What a skill tells to do: its text read as steps that can be held against actions.
+
+A step is read from two things. A quoted command with placeholders (``Take an object: `take {object} from
+{surface}```, as ``xskill distill`` writes it) must fit an action word by word; numbers in it stand for any
+number, because instance numbers belong to one room. Without one, the verb and the nouns of the sentence have
+to be the action's. A skill without steps is read sentence by sentence from its principle, which follows the
+wording of hand-written banks as far as it names actions at all; a mistake without steps says nothing to avoid.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+SENSES: dict[str, str] = {
+    word: sense
+    for sense, words in {
+        "navigate": "go navigate walk head reach return travel visit bring carry deliver",
+        "teleport": "teleport jump",
+        "take": "take pick grab acquire collect fetch retrieve",
+        "put": "put place drop deposit move",
+        "open": "open",
+        "close": "close shut",
+        "use": "use toggle",
+        "activate": "activate switch turn",
+        "observe": "look examine inspect observe check",
+        "clean": "clean wash rinse",
+        "heat": "heat warm",
+        "cool": "cool chill",
+        "slice": "slice cut",
+        "focus": "focus",
+        "connect": "connect",
+        "pour": "pour",
+        "mix": "mix",
+        "read": "read",
+        "wait": "wait",
+        "measure": "measure",
+    }.items()
+    for word in words.split()
+}
+"""English verb → verb of canonical actions."""
+
+ALIKE: dict[str, frozenset[str]] = {
+    "navigate": frozenset({"navigate", "teleport"}),
+    "use": frozenset({"use", "activate", "measure"}),
+    "activate": frozenset({"use", "activate"}),
+}
+"""Verbs that a sentence with this one may mean too."""
+
+MEANS = frozenset({"navigate", "teleport", "open", "close", "observe", "help"})
+"""Verbs that only lead up to an act: going somewhere, opening and looking."""
+
+ANYTHING = frozenset("object thing item place location value target something".split())
+"""Nouns that any thing answers to."""
+KINDS = frozenset({"surface", "container"})
+"""Nouns that half of all places answer to: they tell where to look, and not what is meant."""
+
+LITTLE = frozenset(
+    "a an and are be both for from in into is it of on or some that the them then this to two up your".split()
+)
+
+NEGATION = frozenset("not never no avoid without don't instead unless".split())
+
+_WORD = re.compile(r"[a-z][a-z']*")
+_CLAUSE = re.compile(r"[.;:,()\u2013\u2014]|\buntil\b|\bbut\b")
+_ENUMERATED = re.compile(r"(?:^|\s)\(?\d+[.)]\s+")
+_QUOTED = re.compile(r"`([^`]+)`")
+_PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing that a skill tells to do."""
+
+    verbs: frozenset[str]
+    """Canonical verbs that it may mean."""
+    nouns: frozenset[str]
+    template: re.Pattern[str] | None = None
+    """The quoted command, its placeholders as groups."""
+    placeholders: tuple[str, ...] = ()
+    """Name of each group."""
+
+    @property
+    def is_means(self) -> bool:
+        return bool(self.verbs & MEANS)
+
+    @property
+    def things(self) -> frozenset[str]:
+        """Nouns that name something in particular."""
+        return self.nouns - KINDS
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """Something to achieve, and the going, opening and looking that the skill tells to do before it."""
+
+    step: Step
+    lead_in: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Routine:
+    """A skill as the follower works with it."""
+
+    id: str
+    tier: str
+    steps: tuple[Step, ...]
+    acts: tuple[Act, ...]
+    """Empty when it only tells where to go and look."""
+
+
+def read_skill(skill: Mapping[str, Any]) -> Routine:
+    """The routine of a skill record; one that names no action at all has no steps."""
+    tier = str(skill.get("tier", "task"))
+    steps = tuple(step for text in _texts(skill) for step in text)
+    acts: list[Act] = []
+    lead_in: list[Step] = []
+    for step in steps:
+        if step.is_means:
+            lead_in.append(step)
+        else:
+            acts.append(Act(step, tuple(lead_in)))
+            lead_in = []
+    return Routine(str(skill.get("id", "")), tier, steps, tuple(acts))
+
+
+def stem(word: str) -> str:
+    """A noun without the ending of its plural: ``drawers`` → ``drawer``, ``glass`` stays."""
+    return word[:-1] if word.endswith("s") and not word.endswith("ss") and len(word) > 3 else word
+
+
+def _texts(skill: Mapping[str, Any]) -> Iterator[list[Step]]:
+    told = [str(text) for text in skill.get("steps") or []]
+    if told or skill.get("tier") == "mistake":
+        for text in told:
+            step = read_step(text)
+            yield [step] if step is not None else []
+        return
+    principle = str(skill.get("principle") or "")
+    items = _ENUMERATED.split(principle)
+    yield from (read_clauses(item) for item in (items[1:] if len(items) > 2 else [principle]))
+
+
+def read_step(text: str) -> Step | None:
+    """One line of a skill's steps; None when it names no action."""
+    quoted = _QUOTED.search(text)
+    sentence = _QUOTED.sub(" ", text).lower()
+    found = read_clauses(sentence)
+    if quoted is None:
+        return found[0] if found else None
+    pattern, names = _compile(quoted.group(1))
+    first = found[0] if found else None
+    verbs = first.verbs if first else _meaning(quoted.group(1).lower().split()[0])
+    return Step(verbs, first.nouns if first else frozenset(), pattern, names)
+
+
+def read_clauses(text: str) -> list[Step]:
+    """Verbs in the order of a sentence, each with the nouns up to the next.
+
+    Only base forms tell what to do (``close it``, but not ``closed containers``), and negated clauses don't.
+    """
+    steps: list[Step] = []
+    for clause in _CLAUSE.split(text.lower()):
+        verb: str | None = None
+        nouns: list[str] = []
+        for word in _WORD.findall(clause):
+            if word in NEGATION:
+                break
+            if word in SENSES:
+                if verb is not None:
+                    steps.append(Step(_meaning(verb), frozenset(nouns)))
+                verb, nouns = word, []
+            elif (noun := stem(word)) not in ANYTHING and noun not in LITTLE:
+                nouns.append(noun)
+        if verb is not None:
+            steps.append(Step(_meaning(verb), frozenset(nouns)))
+    return steps
+
+
+def _meaning(word: str) -> frozenset[str]:
+    sense = SENSES.get(word, word)
+    return ALIKE.get(sense, frozenset({sense}))
+
+
+def _compile(command: str) -> tuple[re.Pattern[str], tuple[str, ...]]:
+    names: list[str] = []
+    parts: list[str] = []
+    for number, piece in enumerate(_PLACEHOLDER.split(command)):
+        if number % 2 == 0:
+            parts.append(re.sub(r"\d+", r"\\d+", re.escape(piece)))
+        elif piece in names:
+            parts.append(f"(?P=g{names.index(piece)})")
+        else:
+            parts.append(f"(?P<g{len(names)}>.+)")
+            names.append(piece)
+    return re.compile("".join(parts), re.I), tuple(names)
