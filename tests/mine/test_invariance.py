@@ -104,9 +104,7 @@ def test_repeated_records_count_once() -> None:
     twice = encode_episodes([*episodes, *episodes])
     assert twice.n_duplicates == len(episodes)
     once = encode_episodes(episodes)
-    assert bytes_of(mine(twice, RULES)).replace(b'"duplicates":%d' % len(episodes), b'"duplicates":0') == bytes_of(
-        mine(once, RULES)
-    )
+    assert bytes_of(mine(twice, RULES)) == bytes_of(mine(once, RULES))
 
 
 def test_one_id_with_two_contents_is_two_episodes() -> None:

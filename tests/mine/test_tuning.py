@@ -16,10 +16,11 @@ from tests.mine.test_resampling import planted
 from xskill.errors import NoSuccess
 from xskill.mine.corpus import encode_episodes
 from xskill.mine.explore import explore
-from xskill.mine.held_out import score, tile
+from xskill.mine.held_out import score
 from xskill.mine.outcomes import classify
 from xskill.mine.prepare import check_outcomes, merge_all, prepare
 from xskill.mine.rules import Gate, Rules, with_gate
+from xskill.mine.tiling import tile
 from xskill.mine.tuning import FOLDS, Grid, folds, tune
 from xskill.records import Episode
 
@@ -79,7 +80,7 @@ def test_step_bits_by_hand() -> None:
     merged = score(ready, merges, held)
     assert merged.step_bits == pytest.approx(-2 * np.log2(2.5 / 6))
     assert merged.tree_bits == pytest.approx(2 * np.log2(3))
-    assert tile(ready, merges)[1].tolist() == [0, 3, 0, 3, 0, 3]
+    assert tile(ready.sequence, merges).symbol.tolist() == [0, 3, 0, 3, 0, 3]
 
 
 def test_evidence_predicts_held_out_success() -> None:

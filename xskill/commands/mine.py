@@ -71,6 +71,10 @@ def command(
     sweep: Annotated[
         Optional[str], typer.Option(metavar="FILE", help="Write all settings that --auto would try, with their scores.")
     ] = None,
+    resume: Annotated[
+        Optional[str],
+        typer.Option(metavar="TREE", help="Go on with a tree of earlier episodes; FILE holds the new ones alone."),
+    ] = None,
     seed: Seed = 0,
     jobs: Annotated[int, typer.Option("-j", metavar="N", min=1, help="Processes for the repeated runs.")] = 1,
     name: Annotated[Optional[str], typer.Option(metavar="NAME", help="Name of the corpus, for the header.")] = None,
@@ -85,6 +89,7 @@ def command(
     frequency x length^p x success^p (X-Tree, arXiv 2609.32993). The tree depends on the set of
     episodes alone, never on their order. Association with success is descriptive unless --permutations.
     """
+    from xskill.errors import UsageError
     from xskill.mine.corpus import encode_episodes
     from xskill.mine.rules import choose
     from xskill.mine.trees import Questions, mine
@@ -92,7 +97,7 @@ def command(
     from xskill.streams.read import read_records
     from xskill.streams.run import Run
     from xskill.streams.write import write_text
-    from xskill.tree.model import write_tree
+    from xskill.tree.model import read_tree, write_tree
 
     options = {
         "outcome": outcome,
@@ -108,9 +113,30 @@ def command(
         "self_pairs": self_pairs,
         "successes_only": successes_only,
     }
-    rules = choose(preset, options)
+    questions = Questions(stratify, permutations, bootstrap, seed, jobs)
+    earlier = None
+    if resume is not None:
+        if (
+            preset is not None
+            or auto
+            or sweep is not None
+            or permutations
+            or bootstrap
+            or stratify not in (None, "none")
+        ):
+            raise UsageError(
+                "--resume has no old episodes to test or choose by: leave out --preset, --auto, --sweep, "
+                "--permutations, --bootstrap and --stratify, or mine the old and the new ones at once"
+            )
+        from xskill.mine.resume import encode_for, grow, rules_of
+
+        earlier = read_tree(resume)
+        rules = rules_of(earlier, options)
+    else:
+        rules = choose(preset, options)
     with Run("mine", quiet=quiet, rejects=rejects) as run:
-        corpus = encode_episodes(read_records(files or [], Episode, run))
+        records = read_records(files or [], Episode, run)
+        corpus = encode_episodes(records) if earlier is None else encode_for(earlier, records)
         if corpus.n_duplicates:
             run.drop("repeated", corpus.n_duplicates)
         how_chosen: dict[str, Any] = {}
@@ -126,8 +152,10 @@ def command(
                 how_chosen = {"auto": {"trials": len(trials), "folds": FOLDS, "seed": seed}}
                 for line in report(trials):
                     run.note(line)
-        questions = Questions(stratify, permutations, bootstrap, seed, jobs)
-        tree = mine(corpus, rules, questions, name=name, config=how_chosen)
+        if earlier is None:
+            tree = mine(corpus, rules, questions, name=name, config=how_chosen)
+        else:
+            tree = grow(earlier, corpus, rules, name)
         if len(corpus.env.names) > 1:
             how = tree.header.config["stratify"]
             run.note(

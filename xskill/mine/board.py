@@ -34,14 +34,13 @@ class Board:
     Args:
         rules: what may merge, and the score.
         gates: a pair is eligible that passes the loosest of these.
-        classes: what each episode counts for. [n_episodes]
+        known: episodes with an outcome.
+        good: those with the mined outcome.
         ranks: order of the symbols by expansion, for ties.
         longest: length of the longest symbol.
     """
 
-    def __init__(self, rules: Rules, gates: Sequence[Gate], classes: Classes, ranks: Ranks, longest: int) -> None:
-        known = int(has_outcome(classes).sum())
-        good = int((classes == GOOD).sum())
+    def __init__(self, rules: Rules, gates: Sequence[Gate], known: int, good: int, ranks: Ranks, longest: int) -> None:
         self.rules = rules
         self.gates = tuple(gates)
         self.pairs = Pairs(1024)

@@ -119,11 +119,15 @@ class _Codes(dict[tuple[str, ...], int]):
         return code
 
 
-def encode_episodes(episodes: Iterable[Episode]) -> Corpus:
+def encode_episodes(episodes: Iterable[Episode], also: Iterable[str] = ()) -> Corpus:
     """Code all episodes; of a branch (``parent`` set) only the steps from its fork on.
 
     Records with the same id and the same content count once; the same id with another content is
     another episode.
+
+    Args:
+        episodes: in any order.
+        also: tokens that belong to the vocabulary even when no episode has them.
 
     Raises:
         BadData: a token has the form of a node id (``S12``), so that the tree could not be read.
@@ -155,7 +159,7 @@ def encode_episodes(episodes: Iterable[Episode]) -> Corpus:
     rank = np.empty(len(order), np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
     sorted_actions = tuple(actions_seen[code] for code in order)
-    tokens = tuple(sorted({action[0] for action in sorted_actions}))
+    tokens = tuple(sorted({action[0] for action in sorted_actions}.union(also)))
     for token in tokens:
         if _NODE_ID.match(token):
             raise BadData(f"the token {token!r} has the form of a node id; run `xskill canon` on the log first")

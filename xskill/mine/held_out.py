@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from xskill.mine.merges import Merge
-from xskill.mine.nodes import gather
 from xskill.mine.prepare import Prepared
+from xskill.mine.tally import gather
+from xskill.mine.tiling import tile
 
 Floats = npt.NDArray[np.float64]
 
@@ -40,9 +41,10 @@ def score(prepared: Prepared, merges: list[Merge], held: npt.NDArray[np.bool_]) 
         merges: made with the held-out episodes ignored, but replaced in all.
         held: which episodes are held out. [n_episodes]
     """
-    episode, symbol, n_symbols = tile(prepared, merges)
+    tiles = tile(prepared.sequence, merges)
+    symbol, n_symbols = tiles.symbol, tiles.n_symbols
     first = n_symbols - len(merges)
-    train = ~held[episode]
+    train = ~held[tiles.episode]
     count = np.bincount(symbol[train], minlength=n_symbols) + _PRIOR_COUNT
     bits = -np.log2(count / count.sum())
     return Scores(
@@ -51,21 +53,6 @@ def score(prepared: Prepared, merges: list[Merge], held: npt.NDArray[np.bool_]) 
         step_bits=float(bits[symbol[~train]].sum()),
         outcome_bits=_outcome_bits(prepared, merges, held),
     )
-
-
-def tile(prepared: Prepared, merges: list[Merge]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], int]:
-    """Top-level symbols after the merges, one separator an episode: episode and symbol of each, number of symbols."""
-    sequence = prepared.sequence
-    lengths = [1] * len(sequence.lengths)
-    symbols = sequence.symbols.astype(np.int64)
-    inside = np.zeros(len(symbols), bool)
-    inside[-1] = True  # the separator after the last episode
-    for merge in merges:
-        inside[merge.positions + lengths[merge.left]] = True
-        symbols[merge.positions] = len(lengths)
-        lengths.append(lengths[merge.left] + lengths[merge.right])
-    starts = np.flatnonzero(~inside)
-    return sequence.episode[starts], symbols[starts], len(lengths)
 
 
 def _outcome_bits(prepared: Prepared, merges: list[Merge], held: npt.NDArray[np.bool_]) -> Floats:

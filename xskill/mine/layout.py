@@ -40,7 +40,7 @@ class Sequence:
 
 @dataclass(frozen=True, slots=True)
 class PairIndex:
-    """Where each pair (u, v) stands that occurs twice or more: p at ``order[first[p]:first[p + 1]]``, ascending."""
+    """Where each pair (u, v) stands that occurs often enough: p at ``order[first[p]:first[p + 1]]``, ascending."""
 
     order: Ints
     first: npt.NDArray[np.int64]
@@ -71,8 +71,8 @@ def lay_out(corpus: Corpus, room: int = 0) -> Sequence:
     return Sequence(symbols, None, episode, np.ones(len(corpus.tokens) + 1, np.int32))
 
 
-def index_pairs(sequence: Sequence) -> PairIndex:
-    """List the positions of each pair that occurs at least twice (once can never pay for a merge)."""
+def index_pairs(sequence: Sequence, least: int = 2) -> PairIndex:
+    """List the positions of each pair that occurs ``least`` times (once alone can never pay for a merge)."""
     spans = sequence.symbols if sequence.starts is None else sequence.symbols[sequence.starts]
     n_symbols = len(sequence.lengths)
     key: npt.NDArray[np.int32] | npt.NDArray[np.int64]
@@ -83,7 +83,7 @@ def index_pairs(sequence: Sequence) -> PairIndex:
     first = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]])) if len(key) else np.empty(0, np.intp)
     frequency = np.diff(np.append(first, len(key)))
     left, right = np.divmod(key[first], n_symbols)
-    useful = (frequency >= 2) & (left != SEPARATOR) & (right != SEPARATOR)
+    useful = (frequency >= least) & (left != SEPARATOR) & (right != SEPARATOR)
     order = order[np.repeat(useful, frequency)]
     positions = (order if sequence.starts is None else sequence.starts[order]).astype(np.int32)
     frequency = frequency[useful]

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from xskill.mine.board import Board
 from xskill.mine.layout import SEPARATOR, Ints, PairIndex, Sequence
-from xskill.mine.outcomes import IGNORED, Classes, Counts, count
+from xskill.mine.outcomes import GOOD, IGNORED, Classes, Counts, Prior, count, has_outcome
 from xskill.mine.rules import Gate, Rules
 from xskill.mine.runs import Runs, disjoint
 from xskill.mine.ties import Ranks
@@ -48,6 +48,7 @@ class Miner:
         families: task type of each episode, -1 for null. [n_episodes]
         expansions: tokens of each symbol of the sequence.
         rules: what may merge, and the score.
+        prior: counts of episodes that are not at hand.
         gates: in place of the rules' own, when runs under several are shared: a pair may merge that
             passes the loosest, and the caller parts the run (:meth:`fork`) where one shuts a pair out.
     """
@@ -60,6 +61,7 @@ class Miner:
         families: Ints,
         expansions: Many[tuple[int, ...]],
         rules: Rules,
+        prior: Prior = Prior(),
         gates: Many[Gate] | None = None,
     ) -> None:
         self.rules = rules
@@ -71,12 +73,18 @@ class Miner:
         room = self._n_symbols + rules.max_skills
         self._lengths = np.ones(room, np.int32)
         self._lengths[: self._n_symbols] = sequence.lengths
-        longest = int(sequence.lengths.max())
-        self.board = Board(rules, gates or (rules.gate,), classes, Ranks(expansions, room), longest)
+        self.board = Board(
+            rules,
+            gates or (rules.gate,),
+            known=int(has_outcome(classes).sum()) + prior.known,
+            good=int((classes == GOOD).sum()) + prior.good,
+            ranks=Ranks(expansions, room),
+            longest=int(sequence.lengths.max()),
+        )
         self._classed = self.board.rated or bool((classes == IGNORED).any())
         """Whether the class of an occurrence changes any count."""
         self._runs = Runs(sequence) if rules.self_pairs == "disjoint" else None
-        self._start(index)
+        self._start(index, prior)
 
     def run(self) -> list[Merge]:
         """Merge until no pair is eligible or ``max_skills`` nodes exist."""
@@ -149,7 +157,7 @@ class Miner:
         )
         return Merge(u, v, frequency, rate, score, here)
 
-    def _start(self, index: PairIndex) -> None:
+    def _start(self, index: PairIndex, prior: Prior) -> None:
         n = len(index.left)
         if self._classed:
             pair = np.repeat(np.arange(n, dtype=np.int32), np.diff(index.first))
@@ -161,6 +169,11 @@ class Miner:
             for double in np.flatnonzero(index.left == index.right):
                 listed = index.order[index.first[double] : index.first[double + 1]]
                 self._recount(counts, int(double), disjoint(listed, int(self._lengths[index.left[double]])))
+        for place, both in enumerate(
+            zip(index.left.tolist(), index.right.tolist(), strict=True) if prior.pairs else ()
+        ):
+            for column, more in zip(counts, prior.pairs.get(both, (0, 0, 0)), strict=True):
+                column[place] += more
         length = self._lengths[index.left] + self._lengths[index.right]
         alive = np.flatnonzero(counts[0] >= self.board.needed[length])
         number = np.full(n + 1, -1, np.int32)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,20 @@ import numpy.typing as npt
 from xskill.mine.rules import Rules
 
 Classes = npt.NDArray[np.int8]
+
+
+@dataclass(frozen=True, slots=True)
+class Prior:
+    """What episodes that are not at hand add to the counts."""
+
+    known: int = 0
+    """Episodes with an outcome."""
+    good: int = 0
+    """Those with the mined outcome."""
+    pairs: Mapping[tuple[int, int], tuple[int, int, int]] = field(default_factory=dict)
+    """Of pairs of symbols: frequency, occurrences with an outcome, occurrences with the mined outcome."""
+
+
 Counts = tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]
 """For each key: frequency, occurrences with an outcome, occurrences with the mined outcome."""
 

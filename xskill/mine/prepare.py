@@ -28,7 +28,8 @@ class Prepared:
 
     def miner(self, classes: Classes, rules: Rules, gates: Many[Gate] | None = None) -> Miner:
         """A miner at the start of its run."""
-        return Miner(self.sequence, self.index, classes, self.corpus.task_type.codes, self.expansions, rules, gates)
+        families = self.corpus.task_type.codes
+        return Miner(self.sequence, self.index, classes, families, self.expansions, rules, gates=gates)
 
 
 def prepare(corpus: Corpus, max_skills: int) -> Prepared:

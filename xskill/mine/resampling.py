@@ -13,12 +13,12 @@ from xskill.errors import NoSuccess
 from xskill.mine.association import fisher
 from xskill.mine.corpus import Corpus
 from xskill.mine.layout import Ints
-from xskill.mine.nodes import gather, mined_outcome, tabulate
 from xskill.mine.outcomes import classify
 from xskill.mine.prepare import Prepared, check_outcomes, merge_all, prepare
 from xskill.mine.rules import Rules
 from xskill.mine.spread import spread
 from xskill.mine.strata import exchangeable
+from xskill.mine.tally import gather, mined_outcome, stratified
 from xskill.records import Node
 
 
@@ -36,7 +36,7 @@ def smallest_p(prepared: Prepared, outcome: npt.NDArray[np.int8], rules: Rules, 
     """Mine under these outcomes; the smallest p of any node, 1 without nodes."""
     merges = merge_all(prepared, classify(outcome, rules), rules)
     occurrences = gather(prepared.sequence, merges)
-    p = fisher(tabulate(occurrences, len(merges), mined_outcome(outcome, rules), strata))
+    p = fisher(stratified(occurrences, len(merges), mined_outcome(outcome, rules), strata))
     return float(np.min(p[~np.isnan(p)], initial=1.0))
 
 

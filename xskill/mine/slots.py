@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 from string import ascii_lowercase
@@ -64,8 +64,7 @@ def find_slots(steps: Ints, expansion: Sequence[str], values: Values) -> tuple[s
     variables: list[tuple[str, Ints]] = []
     names = _variable_names()
     for step in range(len(expansion)):
-        for index in range(values.code.shape[1]):
-            code = values.code[steps[:, step], index]
+        for index, code in enumerate(values.code[steps[:, step]].T):
             if (code >= 0).mean() < _PRESENT:
                 break
             top = _most_frequent(code, values.names)
@@ -80,10 +79,13 @@ def find_slots(steps: Ints, expansion: Sequence[str], values: Values) -> tuple[s
     shown: list[list[str]] = [[] for _ in expansion]
     for slot in slots:
         shown[slot.step].append(slot.constant if slot.constant is not None else f"?{slot.variable}")
-    pattern = " → ".join(
-        f"{token}({', '.join(args)})" if args else token for token, args in zip(expansion, shown, strict=True)
-    )
-    return pattern, slots or None
+    actions = (f"{token}({', '.join(args)})" if args else token for token, args in zip(expansion, shown, strict=True))
+    return chain(actions), slots or None
+
+
+def chain(actions: Iterable[str]) -> str:
+    """The actions of a pattern as one text."""
+    return " → ".join(actions)
 
 
 def _agree(code: Ints, other: Ints) -> bool:

@@ -9,15 +9,16 @@ from typing import Any
 import msgspec
 
 from xskill.mine.corpus import Corpus
-from xskill.mine.merges import Merge
+from xskill.mine.header import tree_header
 from xskill.mine.nodes import describe
 from xskill.mine.outcomes import classify
 from xskill.mine.prepare import check_outcomes, merge_all, prepare
 from xskill.mine.resampling import adjust, permutation_minima, stability
+from xskill.mine.residual import remembered, rest
 from xskill.mine.rules import Rules
 from xskill.mine.strata import stratify
-from xskill.records import Corpus as CorpusInfo
-from xskill.records import TreeHeader
+from xskill.mine.tally import gather, mined_outcome, stratified, tally
+from xskill.mine.tiling import tile
 from xskill.tree.model import XTree
 
 
@@ -60,41 +61,32 @@ def mine(
     strata, field = stratify(corpus, questions.stratify)
     prepared = prepare(corpus, rules.max_skills)
     merges = merge_all(prepared, classify(corpus.outcome, rules), rules)
-    nodes = describe(corpus, prepared.sequence, merges, rules, strata)
-    config = {**rules.as_config(), **config, "stratify": field, "association": "descriptive"}
+    occurrences = gather(prepared.sequence, merges)
+    counts = tally(corpus, occurrences, merges, rules)
+    tables = stratified(occurrences, len(merges), mined_outcome(corpus.outcome, rules), strata)
+    nodes = describe(corpus, prepared.sequence, merges, counts, tables, rules)
+    choices = {**config, "stratify": field, "association": "descriptive"}
     if questions.permutations:
         minima = permutation_minima(prepared, rules, strata, questions.permutations, questions.seed, questions.jobs)
         nodes = adjust(nodes, minima)
-        config |= {"association": "permutation", "permutations": questions.permutations, "seed": questions.seed}
+        choices |= {"association": "permutation", "permutations": questions.permutations, "seed": questions.seed}
     if questions.bootstrap:
         expansions = [node.expansion for node in nodes]
         shares = stability(corpus, rules, expansions, questions.bootstrap, questions.seed, questions.jobs)
         nodes = [msgspec.structs.replace(node, stability=share) for node, share in zip(nodes, shares, strict=True)]
-        config |= {"bootstrap": questions.bootstrap, "seed": questions.seed}
-    return XTree(header(corpus, rules, merges, config, name), tuple(nodes))
-
-
-def header(corpus: Corpus, rules: Rules, merges: list[Merge], config: dict[str, Any], name: str | None) -> TreeHeader:
-    """The header: every choice, and what the corpus was."""
-    known = int((corpus.outcome >= 0).sum())
-    n_success = int((corpus.outcome == 1).sum())
+        choices |= {"bootstrap": questions.bootstrap, "seed": questions.seed}
     n_steps = len(corpus.steps)
-    return TreeHeader(
-        environment=corpus.env.names[0] if len(corpus.env.names) == 1 else None,
-        corpus=CorpusInfo(name=name, n_trajectories=corpus.n_episodes, successful_only=rules.successes_only),
-        n_primitives=len(corpus.tokens),
-        n_nodes=len(merges),
-        outcome=rules.outcome,
-        config=config,
-        stats={
-            "steps": n_steps,
-            "symbols": n_steps - sum(len(merge.positions) for merge in merges),
-            "episodes_known": known,
-            "episodes_success": n_success,
-            "base_rate": n_success / known if known else None,
-            "environments": list(corpus.env.names),
-            "task_types": len(corpus.task_type.names),
-            "vocabulary": len(corpus.tokens),
-            "duplicates": corpus.n_duplicates,
-        },
+    header = tree_header(
+        rules,
+        counts.corpus,
+        n_nodes=len(nodes),
+        vocabulary=len(corpus.tokens),
+        steps=n_steps,
+        symbols=n_steps - sum(len(merge.positions) for merge in merges),
+        environments=list(corpus.env.names),
+        task_types=len(corpus.task_type.names),
+        name=name,
+        config=choices,
+        extra=remembered(counts.replaced, rest(corpus, tile(prepared.sequence, merges))),
     )
+    return XTree(header, tuple(nodes))
