@@ -84,8 +84,8 @@ def command(
         tau=tau,
         turn_credit=turn_credit,
         map=map_,
-        radius="auto" if radius == "auto" else None if radius is None else _number("--radius", radius),
-        scale="max" if scale == "max" else _number("--scale", scale),
+        radius="auto" if radius == "auto" else None if radius is None else number("--radius", radius),
+        scale="max" if scale == "max" else number("--scale", scale),
         ratio=ratio,
         std=std,
         shared=shared,
@@ -153,7 +153,8 @@ def _write_rows(
             write_line(msgspec.json.encode(row))
 
 
-def _number(name: str, text: str) -> float:
+def number(name: str, text: str) -> float:
+    """A number given as text, for options that also take a word."""
     try:
         return float(text)
     except ValueError:

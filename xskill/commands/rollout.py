@@ -16,3 +16,5 @@ command = typer.Typer(
 command.command("expand", short_help="Sample episodes, then branches from their turns.")(rollout_expand.command)
 command.command("puct", short_help="Search each task's tree.")(rollout_puct.command)
 command.command("build", short_help="Each shared turn once, parent links checked.")(rollout_look.build)
+command.command("show", short_help="One tree in the terminal, or as a page.")(rollout_look.show)
+command.command("check", short_help="Is the credit estimator sane on this data?")(rollout_look.check)

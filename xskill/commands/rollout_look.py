@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Annotated, Literal, Optional
+
+import typer
+
 from xskill.commands.options import AsJson, Files, Output, Quiet, Rejects, To
 
 
@@ -41,3 +45,77 @@ def build(
             f"{found['questions']:,} questions, {found['turns']:,} turns in {found['nodes']:,} nodes, "
             f"cost {found['cost']:g} full rollouts a question"
         )
+
+
+def show(
+    files: Files = None,
+    question: Annotated[
+        Optional[str], typer.Option(metavar="ID", help="Which question; default: the first whose rewards differ.")
+    ] = None,
+    top: Annotated[int, typer.Option(metavar="N", min=0, help="List the N most decisive turns.")] = 5,
+    every_turn: Annotated[bool, typer.Option("--every-turn", help="Also the turns in a row without a choice.")] = False,
+    form: Annotated[
+        Optional[Literal["html"]], typer.Option("--as", help="One self-contained page instead of the drawing.")
+    ] = None,
+    as_json: AsJson = False,
+    output: Output = None,
+    rejects: Rejects = None,
+    quiet: Quiet = False,
+) -> None:
+    """Example: xskill credit rollouts.jsonl | xskill rollout show --top 3
+
+    Draw one question's tree: turns with value, credit and target, the outcomes of its leaves, and first the turns
+    whose choice mattered most. Without credits the value is the mean reward below; visits, Q and prior are shown.
+    """
+    from xskill.rollouts.draw import render
+    from xskill.rollouts.read import read_rollouts
+    from xskill.rollouts.view import choose_question, view
+    from xskill.streams.run import Run
+    from xskill.streams.text import write_text
+
+    with Run("rollout show", quiet=quiet, rejects=rejects) as run:
+        rollouts, trie, originals = read_rollouts(files or [], run, keep=True)
+        found = view(rollouts, trie, originals, choose_question(rollouts, question))
+        text = render(found, "json" if as_json else form, top, every_turn, to_file=output is not None)
+        if text is not None:
+            write_text(output, text)
+
+
+def check(
+    files: Files = None,
+    tau: Annotated[float, typer.Option(help="Temperature of the likelihood weights.")] = 1.0,
+    map_: Annotated[
+        Literal["odds", "probability", "logistic"], typer.Option("--map", help="The teacher's map.")
+    ] = "odds",
+    radius: Annotated[
+        Optional[str], typer.Option(metavar="R|auto", help="The teacher's radius; default as in credit.")
+    ] = None,
+    ratio: Annotated[Literal["sum", "mean"], typer.Option(help="Turn log ratio.")] = "sum",
+    reward_from: Annotated[Literal["reward", "success"], typer.Option(help="What counts as the reward.")] = "reward",
+    as_json: AsJson = False,
+    output: Output = None,
+    rejects: Rejects = None,
+    quiet: Quiet = False,
+) -> None:
+    """Example: xskill rollout check rollouts.jsonl
+
+    Is the credit estimator sane on this data? Questions without variance, turns without an alternative, effective
+    size of the likelihood weights, the radius against the policy's real moves, the bias of baselines per turn index.
+    """
+    import msgspec
+
+    from xskill.commands.credit import number
+    from xskill.credit.check import as_text
+    from xskill.credit.check import check as measure
+    from xskill.credit.methods import Config
+    from xskill.rollouts.read import read_rollouts
+    from xskill.streams.run import Run
+    from xskill.streams.text import write_text
+
+    with Run("rollout check", quiet=quiet, rejects=rejects) as run:
+        rollouts, trie, _ = read_rollouts(files or [], run, reward_from=reward_from)
+        wanted = None if radius is None or radius == "auto" else number("--radius", radius)
+        config = Config(tau=tau, map=map_, radius="auto" if radius == "auto" else wanted, ratio=ratio)
+        report = measure(rollouts, trie, config)
+        numbers = {**report.numbers, "warnings": report.warnings}
+        write_text(output, msgspec.json.encode(numbers).decode() if as_json else as_text(report))
