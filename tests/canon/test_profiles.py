@@ -170,6 +170,7 @@ def test_detection_by_the_name_of_the_environment() -> None:
         (["go to desk 1", "move pen 1 to drawer 2", "inventory"], "alfworld"),
         (["open door to kitchen", "go to kitchen", "pick up thermometer", "look around", "wait1"], "scienceworld"),
         (["search[red shoes]", "click[b012345678]", "click[red]", "click[Buy Now]"], "webshop"),
+        (["Search[Milhouse]", "Search[Allie Goertz]", "Finish[Richard Nixon]"], "generic"),
         (['type(ref=3, "x")', "click(ref=4)"], "miniwob"),
         (["click('a12')", "fill('13', 'x')", "scroll(0, 100)"], "webarena"),
         (["click [12]", "type [3] [x] [1]", "stop [done]"], "webarena"),

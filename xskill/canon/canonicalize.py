@@ -268,7 +268,7 @@ class _Reader:
         if rule.reread is None:
             return rule.token(slots, self.profile.classes, goal)
         line = slots.get(rule.reread)
-        found = self._read_command(line) if line else None
+        found = self._read_command(line) if line is not None else None
         return found[0] if found else None
 
     def _clean(self, value: str) -> str:
