@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterable
+from typing import Annotated, Any, Optional
 
 import typer
+
+from xskill.commands.worker_options import BaseUrl, ModelName, PolicyName, Rate, Set, make_policy, make_sampler
 
 command = typer.Typer(
     add_completion=False,
@@ -17,23 +20,155 @@ command = typer.Typer(
     """,
 )
 
-Rate = Annotated[
-    float, typer.Option(metavar="P", min=0.0, max=1.0, help="Share of the turns that are not the expert's.")
-]
+Tasks = Annotated[bool, typer.Option("--tasks", help="Print a task record for each task it knows, and leave.")]
 
 
-@command.command("null")
+@command.command("scienceworld", short_help="ScienceWorld (extra [scienceworld], and Java).")
+def scienceworld(
+    policy: PolicyName = "expert-noise",
+    rate: Rate = 0.2,
+    simplification: Annotated[str, typer.Option(metavar="NAMES", help="By commas; easy is all of them.")] = "easy",
+    reward: Annotated[
+        str, typer.Option(metavar="WHAT", help="score (0 to 1, as it grows) or success (1 for the full score).")
+    ] = "score",
+    model: ModelName = None,
+    base_url: BaseUrl = None,
+    settings: Set = None,
+    tasks: Tasks = False,
+) -> None:
+    """Example: xskill worker scienceworld --tasks | grep find-plant > tasks.jsonl
+
+    Then: xskill rollout expand tasks.jsonl -w "xskill worker scienceworld --rate 0.3". A task record holds `task_type`
+    and `variation`. The expert is the simulator's gold path.
+    """
+    from typing import get_args
+
+    from xskill.errors import UsageError
+    from xskill.rollouts.workers.scienceworld import RewardFrom, ScienceWorldEnvironment, list_tasks
+    from xskill.rollouts.workers.serve import serve
+
+    if tasks:
+        _print(list_tasks())
+        return
+    if reward not in get_args(RewardFrom):
+        raise UsageError(f"--reward {reward}: expected {' or '.join(get_args(RewardFrom))}")
+    acts = make_policy(policy, rate, model, base_url, settings)
+    serve(ScienceWorldEnvironment(simplification, reward, gold=policy == "expert-noise"), acts)  # type: ignore[arg-type]
+
+
+@command.command("alfworld", short_help="ALFWorld (extra [alfworld]) on a folder of its games.")
+def alfworld(
+    games: Annotated[str, typer.Option(metavar="DIR", help="Folder with game.tw-pddl files, at any depth.")] = ...,  # type: ignore[assignment]
+    policy: PolicyName = "expert-noise",
+    rate: Rate = 0.2,
+    expert: Annotated[
+        str, typer.Option(metavar="WHO", help="handcoded (looks for things) or planner (knows where they are).")
+    ] = "handcoded",
+    model: ModelName = None,
+    base_url: BaseUrl = None,
+    settings: Set = None,
+    tasks: Tasks = False,
+) -> None:
+    """Example: xskill worker alfworld --games DIR --tasks > tasks.jsonl
+
+    Then: xskill rollout expand tasks.jsonl -w "xskill worker alfworld --games DIR". A task record holds `game`, a folder
+    in DIR.
+    """
+    from xskill.errors import UsageError
+    from xskill.rollouts.workers.alfworld import AlfworldEnvironment, list_tasks
+    from xskill.rollouts.workers.serve import serve
+
+    if tasks:
+        _print(list_tasks(games))
+        return
+    if expert not in ("handcoded", "planner"):
+        raise UsageError(f"--expert {expert}: expected handcoded or planner")
+    acts = make_policy(policy, rate, model, base_url, settings)
+    serve(AlfworldEnvironment(games, expert if policy == "expert-noise" else "none"), acts)  # type: ignore[arg-type]
+
+
+@command.command("textworld", short_help="TextWorld (extra [textworld]): games of a folder, or made from a seed.")
+def textworld(
+    games: Annotated[Optional[str], typer.Option(metavar="DIR", help="Folder with compiled games.")] = None,
+    policy: PolicyName = "expert-noise",
+    rate: Rate = 0.2,
+    model: ModelName = None,
+    base_url: BaseUrl = None,
+    settings: Set = None,
+) -> None:
+    """Example: echo '{"id": "t1", "game_seed": 1}' | xskill rollout expand -w "xskill worker textworld"
+
+    A task record holds `game`, a file in DIR, or `game_seed` and, if wanted, `rooms`, `objects` and `quest_length` of
+    the game that is made from it. The expert is the game's walkthrough.
+    """
+    from xskill.rollouts.workers.serve import serve
+    from xskill.rollouts.workers.textworld import TextWorldEnvironment
+
+    acts = make_policy(policy, rate, model, base_url, settings)
+    serve(TextWorldEnvironment(games), acts)
+
+
+@command.command("llm", short_help="A model (extra [llm]) in anybody's environment.")
+def llm(
+    environment: Annotated[
+        str, typer.Option(metavar="CMD", help="Worker command that answers reset and step; it may list `actions`.")
+    ] = ...,  # type: ignore[assignment]
+    model: ModelName = None,
+    base_url: BaseUrl = None,
+    settings: Set = None,
+    patience: Annotated[float, typer.Option(metavar="S", min=0.01, help="Longest wait for the environment.")] = 120.0,
+) -> None:
+    """Example: xskill rollout puct tasks.jsonl -w "xskill worker llm --environment ./env --model qwen3 --base-url URL"
+
+    The environment is a worker of its own; the model proposes what to do in it. OPENAI_API_KEY is the key.
+    """
+    from xskill.rollouts.coprocess import parse_command
+    from xskill.rollouts.workers.foreign import ForeignEnvironment
+    from xskill.rollouts.workers.serve import serve
+
+    acts = make_policy("llm", 0.0, model, base_url, settings)
+    serve(ForeignEnvironment(parse_command(environment), patience), acts)
+
+
+@command.command("chat", short_help="A model (extra [llm]) that reasons, with a checker of its answers.")
+def chat(
+    checker: Annotated[
+        Optional[str],
+        typer.Option(
+            metavar="CMD",
+            help="Gets {task, steps, answer} as JSON, prints the reward; default: compare with the task's `answer`.",
+        ),
+    ] = None,
+    model: ModelName = None,
+    base_url: BaseUrl = None,
+    settings: Set = None,
+) -> None:
+    """Example: xskill rollout puct math.jsonl -w "xskill worker chat --model qwen3 --base-url URL --checker ./check"
+
+    A turn is one step of reasoning; the episode ends with a line `Answer: …` or a `\\boxed{}`.
+    """
+    from xskill.rollouts.coprocess import parse_command
+    from xskill.rollouts.workers.llm import LlmPolicy, read_step, reasoning
+    from xskill.rollouts.workers.reasoning import ReasoningEnvironment
+    from xskill.rollouts.workers.serve import serve
+
+    words = parse_command(checker, "--checker") if checker is not None else None
+    sampler, _ = make_sampler(model, base_url, settings)
+    serve(ReasoningEnvironment(words), LlmPolicy(sampler, reasoning, read_step))
+
+
+@command.command("null", short_help="A toy that needs nothing.")
 def null(
     breadth: Annotated[int, typer.Option(metavar="N", min=1, help="Actions at each turn.")] = 3,
     depth: Annotated[int, typer.Option(metavar="N", min=1, help="Turns of an episode.")] = 6,
     rate: Rate = 0.5,
-    value: Annotated[bool, typer.Option("--value", help="Tell how much of the path was right.")] = False,
+    value: Annotated[bool, typer.Option("--value", help="Tell for how long the path was right.")] = False,
     delay: Annotated[float, typer.Option(metavar="S", min=0.0, help="Seconds that each turn takes.")] = 0.0,
 ) -> None:
-    """Example: xskill rollout puct tasks.jsonl --worker "xskill worker null --breadth 4 --rate 1"
+    """Example: xskill rollout puct tasks.jsonl -w "xskill worker null --breadth 4 --rate 0.75"
 
-    A toy that needs nothing: a full tree in which one path, drawn for each task, is rewarded. Its policy knows the path
-    and leaves it at the given rate (1 - 1/breadth: no idea; 1: never right).
+    A full tree in which one path, drawn for each task, is rewarded. Its policy knows the path and leaves it at the
+    given rate (1 - 1/breadth: it has no idea).
     """
     from xskill.rollouts.workers.null import NullEnvironment
     from xskill.rollouts.workers.policies import ExpertNoise
@@ -42,6 +177,14 @@ def null(
     serve(NullEnvironment(breadth, depth, delay=delay, value=value), ExpertNoise(rate))
 
 
-@command.callback()
-def _root() -> None:
-    pass
+def _print(records: Iterable[dict[str, Any]]) -> None:
+    """JSON lines on stdout; what a simulator prints meanwhile goes to stderr."""
+    import json
+    import os
+    import sys
+
+    sys.stdout.flush()
+    with os.fdopen(os.dup(1), "w", encoding="utf-8") as out:
+        os.dup2(2, 1)
+        for record in records:
+            out.write(json.dumps(record, ensure_ascii=False) + "\n")

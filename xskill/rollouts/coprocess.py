@@ -27,8 +27,8 @@ GRACE = 3.0
 _CHUNK = 1 << 16
 
 
-def parse_command(command: str) -> list[str]:
-    """The words of a worker command, without a shell; ``xskill`` is this very installation.
+def parse_command(command: str, option: str = "--worker") -> list[str]:
+    """The words of a command, without a shell; ``xskill`` is this very installation.
 
     Raises:
         UsageError: empty, badly quoted, or no such program.
@@ -36,13 +36,13 @@ def parse_command(command: str) -> list[str]:
     try:
         words = shlex.split(command)
     except ValueError as error:
-        raise UsageError(f"--worker {command!r}: {error}") from None
+        raise UsageError(f"{option} {command!r}: {error}") from None
     if not words:
-        raise UsageError("--worker: expected a command")
+        raise UsageError(f"{option}: expected a command")
     if words[0] == "xskill":
         return [sys.executable, "-m", "xskill", *words[1:]]
     if shutil.which(words[0]) is None:
-        raise UsageError(f"--worker: no program {words[0]!r} on PATH")
+        raise UsageError(f"{option}: no program {words[0]!r} on PATH")
     return words
 
 
