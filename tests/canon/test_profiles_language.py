@@ -52,6 +52,9 @@ def test_a_profile_is_a_file_that_a_user_can_write(tmp_path: Path) -> None:
         ('[[rule]]\nmatch = "x"\nverb = "x"\nargs = ["y"]', "args names 'y'"),
         ('[[rule]]\nmatch = "x"\nverb = "x"\nverbs = "x"', "unknown key 'verbs'"),
         ('[[rule]]\non = "speech"\nverb = "x"', "on = 'speech'"),
+        ('[[rule]]\nmatch = "do {x}"\naction_in = "x"', "action_in is for rules with call"),
+        ('[[rule]]\ncall = "f"\nverb = "x"\nargs = ["y"]', "args is for rules with match"),
+        ('[[rule]]\nmatch = "x"\ncall = "f"\nverb = "x"', "match goes without call"),
         ('[classes.a]\nby = "magic"', "by = 'magic' is none of substring"),
         ('[shell]\nstrange = ["x"]', "unknown list shell.strange"),
         ('include = ["nothing"]', "cannot include 'nothing'"),
@@ -142,6 +145,22 @@ def test_calls_by_name_with_parameters_and_conditions() -> None:
     assert canonicalizer.action('mcp__ui__press({"key":"tab"})', kind="call") == ("press<tab>", ("tab",), True)
     assert canonicalizer.action('device({"do":"press","key":"enter"})', kind="call")[0] == "confirm"
     assert canonicalizer.action('device({"do":"device"})', kind="call") == ("device", ("device",), False)
+
+
+def test_a_call_that_a_condition_let_down_is_not_remembered_by_its_name() -> None:
+    gui = Canonicalizer(load_profile("gui"))
+    assert gui.action('computer({"action":"unheard_of"})', kind="call") == ("computer", ("unheard_of",), False)
+    assert gui.action('computer({"action":"left_click"})', kind="call") == ("click<left>", ("left_click",), True)
+
+
+def test_a_tool_that_takes_an_action_in_words() -> None:
+    alfworld = CANONICALIZERS["alfworld"]
+    assert alfworld.action('mcp__env__step({"action":"open drawer 2"})', kind="call") == (
+        "open<container>",
+        ("open drawer 2",),
+        True,
+    )
+    assert alfworld.action('step({"action":"fly away"})', kind="call") == ("step", ("fly away",), False)
 
 
 def test_values_of_the_goal_name_the_option() -> None:

@@ -11,7 +11,8 @@ A file holds ``name``, ``summary`` and
 * ``[[rule]]``: first match wins. What it reads is ``match`` (one template or several), ``call`` (names,
   with ``params`` for positional values; no name = any call) or ``on = "command"``; then ``where``
   (slot → pattern), ``verb``, ``role``, ``args`` (:mod:`xskill.canon.rules`), or
-  ``reread`` (the slot holds a shell line that gives the token), or ``name_from`` (the slot names what is called);
+  a slot that gives the token instead: ``command_in`` (it holds a shell line), ``action_in`` (an action in words),
+  ``name_from`` (it names what is called);
 * ``include``: profiles whose rules, classes and lists come after its own;
 * ``[[example]]``: ``raw``, ``token`` and what else the action came with; the project's tests run them.
 """
@@ -22,7 +23,7 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -33,7 +34,6 @@ from xskill.canon.parse_shell import ShellWords
 from xskill.canon.rules import (
     BUILT_IN_FILTERS,
     On,
-    Output,
     Rule,
     bare_name,
     compile_output,
@@ -56,7 +56,8 @@ PROFILE_NAMES: tuple[str, ...] = (
 """Shipped profiles."""
 
 _TOP = {"name", "summary", "detect", "clean", "slots", "classes", "shell", "rule", "include", "example"}
-_RULE = {"match", "call", "on", "params", "where", "verb", "role", "args", "reread", "name_from"}
+_BORROWING = ("command_in", "action_in", "name_from")
+_RULE = {"match", "call", "on", "params", "where", "verb", "role", "args", *_BORROWING}
 _OPEN = {"generic", "tools", "shell"}
 """Profiles that take anything, so that matching says nothing for them."""
 _NAME_SLOTS = {"first", "rest", "name"}
@@ -220,56 +221,51 @@ def _rules(rule: Mapping[str, Any], patterns: Mapping[str, str], filters: Sequen
     unknown = sorted(set(rule) - _RULE)
     if unknown:
         raise ValueError(f"unknown key {unknown[0]!r}; a rule has {', '.join(sorted(_RULE))}")
-    reread, name_from = rule.get("reread"), rule.get("name_from")
-    if "verb" not in rule and reread is None and name_from is None:
+    borrowed = {key: rule[key] for key in _BORROWING if key in rule}
+    if "verb" not in rule and not borrowed:
         raise ValueError("it has no verb")
-    verb = compile_output(rule.get("verb", "run"), filters)
-    role = compile_output(rule["role"], filters) if rule.get("role") else None
-    where = tuple((slot, re.compile(pattern, re.I | re.S)) for slot, pattern in rule.get("where", {}).items())
-    args = tuple(rule["args"]) if "args" in rule else None
+    if borrowed and "call" not in rule:
+        raise ValueError(f"{next(iter(borrowed))} is for rules with call")
+    if "args" in rule and "match" not in rule:
+        raise ValueError("args is for rules with match: the args of a call or a command are all its values")
+    if "match" in rule and ("call" in rule or "params" in rule or "on" in rule):
+        raise ValueError("match goes without call, params and on")
+    whole = Rule(
+        rule.get("on", "call"),
+        compile_output(rule.get("verb", ""), filters),
+        compile_output(rule["role"], filters) if rule.get("role") else None,
+        where=tuple((slot, re.compile(pattern, re.I | re.S)) for slot, pattern in rule.get("where", {}).items()),
+        args=tuple(rule["args"]) if "args" in rule else None,
+        **borrowed,
+    )
+    if whole.on not in get_args(On):
+        raise ValueError(f"on = {whole.on!r} is none of {', '.join(get_args(On))}")
     if "match" in rule:
         templates = [rule["match"]] if isinstance(rule["match"], str) else rule["match"]
-        return [_text_rule(template, patterns, verb, role, args, where, reread) for template in templates]
+        return [_text_rule(template, patterns, whole) for template in templates]
     names = rule.get("call", [])
     names = [names] if isinstance(names, str) else names
-    on: On = rule.get("on", "call")
-    if on not in get_args(On):
-        raise ValueError(f"on = {on!r} is none of {', '.join(get_args(On))}")
-    slots = verb.slots | (role.slots if role else set())
+    slots = whole.verb.slots | (whole.role.slots if whole.role else set())
     return [
-        Rule(
-            on,
-            verb,
-            role,
+        replace(
+            whole,
             words=frozenset(bare_name(name) for name in names),
             params=tuple(rule.get("params", ())),
-            args=args,
-            where=where,
-            reread=reread,
-            name_from=name_from,
-            by_name=slots <= _NAME_SLOTS and not where and reread is None and name_from is None,
+            by_name=slots <= _NAME_SLOTS and not whole.where and not borrowed,
         )
     ]
 
 
-def _text_rule(
-    template: str,
-    patterns: Mapping[str, str],
-    verb: Output,
-    role: Output | None,
-    args: tuple[str, ...] | None,
-    where: tuple[tuple[str, re.Pattern[str]], ...],
-    reread: str | None,
-) -> Rule:
+def _text_rule(template: str, patterns: Mapping[str, str], rule: Rule) -> Rule:
+    """The rule for one template: its pattern, the word that dispatches it, its args."""
     pattern = compile_template(template, patterns)
     word = first_word(template.split("{")[0]) if not template.startswith("{") else ""
-    whole = bool(word) and (len(template) == len(word) or template[len(word)] in " ([")
+    dispatched = bool(word) and (len(template) == len(word) or template[len(word)] in " ([")
     groups = tuple(pattern.groupindex)
-    missing = sorted(set(args or ()) - set(groups))
+    missing = sorted(set(rule.args or ()) - set(groups))
     if missing:
         raise ValueError(f"args names {missing[0]!r}, which {template!r} does not hold")
+    args = rule.args
     if args is None:
-        args = tuple(group for group in groups if role is None or group not in role.plain)
-    return Rule(
-        "text", verb, role, pattern, frozenset([word]) if whole else frozenset(), args=args, where=where, reread=reread
-    )
+        args = tuple(group for group in groups if rule.role is None or group not in rule.role.plain)
+    return replace(rule, on="text", pattern=pattern, words=frozenset([word]) if dispatched else frozenset(), args=args)

@@ -154,12 +154,19 @@ class Rule:
     args: tuple[str, ...] | None = None
     """Slots that become the step's args; None = all of them that the role does not already hold."""
     where: tuple[tuple[str, re.Pattern[str]], ...] = ()
-    reread: str | None = None
-    """Slot that is itself a shell command and gives the token."""
+    command_in: str | None = None
+    """Slot that holds a shell line, which gives the token."""
+    action_in: str | None = None
+    """Slot that holds an action in words, which the text rules of the profile read."""
     name_from: str | None = None
     """Slot of a call that names what is called: ``computer({"action":"click"})`` is read as ``click``."""
     by_name: bool = False
     """The token of a call depends on its name only."""
+
+    @property
+    def borrows(self) -> bool:
+        """Its token is not its own but that of what one of its slots holds."""
+        return self.command_in is not None or self.action_in is not None or self.name_from is not None
 
     def holds(self, slots: Slots) -> bool:
         """Do the ``where`` conditions hold? A missing slot is an empty text."""
