@@ -71,8 +71,8 @@ def alfworld(
 ) -> None:
     """Example: xskill worker alfworld --games DIR --tasks > tasks.jsonl
 
-    Then: xskill rollout expand tasks.jsonl -w "xskill worker alfworld --games DIR". A task record holds `game`, a folder
-    in DIR.
+    Then: xskill rollout expand tasks.jsonl -w "xskill worker alfworld --games DIR". A task record names its `game`, a
+    folder in DIR.
     """
     from xskill.errors import UsageError
     from xskill.rollouts.workers.alfworld import AlfworldEnvironment, list_tasks
