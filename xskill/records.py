@@ -217,7 +217,7 @@ class Node(Record, frozen=True, kw_only=True, tag_field="schema", tag="xskill.no
     extra: dict[str, Any] = {}
 
 
-class RolloutNode(Record, frozen=True, kw_only=True, tag_field="schema", tag="xskill.rollout_node/1"):
+class RolloutNode(Record, frozen=True, kw_only=True, tag_field="schema", tag="xskill.rollout/1"):
     """One turn of a question's rollout tree, whatever number of trajectories share it (``rollout build``)."""
 
     question_id: str
@@ -247,7 +247,7 @@ class CreditsHeader(Record, frozen=True, kw_only=True, tag_field="schema", tag="
     extra: dict[str, Any] = {}
 
 
-class TurnCredit(Record, frozen=True, kw_only=True, tag_field="schema", tag="xskill.turn_credit/1"):
+class TurnCredit(Record, frozen=True, kw_only=True, tag_field="schema", tag="xskill.turn/1"):
     """One turn of a credited trajectory (``credit --per-turn``)."""
 
     id: str
@@ -360,9 +360,9 @@ CONTRACTS: dict[str, type[Record]] = {
     "trajectory": Trajectory,
     "tree": TreeHeader,
     "node": Node,
-    "rollout_node": RolloutNode,
+    "rollout": RolloutNode,
     "credits": CreditsHeader,
-    "turn_credit": TurnCredit,
+    "turn": TurnCredit,
     "evidence": Evidence,
     "skill": Skill,
     "edit": Edit,

@@ -121,7 +121,9 @@ def turn_credit(trie: Trie, values: Values, kind: TurnCredit = "pointwise") -> F
         with np.errstate(invalid="ignore"):
             mean = np.bincount(trie.group_parent[known], q[known], trie.n_nodes) / size
         q = np.where(size[trie.group_parent] == 1, np.where(known, 0.0, np.nan), q - mean[trie.group_parent])
-    credit = np.where(trie.group >= 0, q[trie.group], np.nan)
+    credit = np.full(trie.n_nodes, np.nan)
+    turns = trie.group >= 0
+    credit[turns] = q[trie.group[turns]]
     credit[np.isnan(values.node)] = np.nan
     return credit
 

@@ -33,7 +33,7 @@ ARRAYS = {
 }
 """Column of a trajectory → field of :class:`Credits`."""
 
-TURN_TAG = "xskill.turn_credit/1"
+TURN_TAG = "xskill.turn/1"
 ROWS = 1 << 16
 
 

@@ -180,7 +180,8 @@ def _subgroups(rollouts: Rollouts, trie: Trie, options: Treepo) -> Floats:
     base = np.where((depth == 0) & (size[node] == 1), 0.0, mean[node])
     weight = keep * repeats * (size[node] if options.weight == "group_size" else 1.0)
     total = np.bincount(who, np.where(weight > 0, weight * (reward[who] - base), 0.0), n)
-    result = total / np.bincount(who, weight, n)
+    with np.errstate(invalid="ignore"):
+        result = total / np.bincount(who, weight, n)
     result[np.isnan(reward)] = np.nan
     return result
 

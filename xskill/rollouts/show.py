@@ -42,7 +42,7 @@ def draw(view: View, console: Console, top: int = 5, every_turn: bool = False) -
 
 def heading(view: View) -> str:
     """What the tree holds, on one line."""
-    parts = [clean_line(view.question_id), f"{view.n} rollouts"]
+    parts = [clean_line(view.question_id), f"{view.n} rollout" + ("s" if view.n != 1 else "")]
     if view.mean_reward is not None:
         parts.append(f"mean reward {view.mean_reward:.3g}")
     if view.finished < view.n:
@@ -81,7 +81,9 @@ def tree(view: View, width: int, every_turn: bool = False) -> Iterator[Text]:
             if turn is run[-1] and len(shown) < len(run):
                 rows.append(Row(below, Text(f"⋮ {len(run) - 2} turns without a choice", style="dim"), Text(), Text()))
             name = Text(clean_line(turn.action), style="bold" if turn.alternatives else "")
-            rows.append(Row(here if turn is run[0] else below, name, _numbers(turn, scale), _leaves(turn)))
+            rows.append(
+                Row(here if turn is run[0] else below, name, _numbers(turn, scale, view.credited), _leaves(turn))
+            )
         push(run[-1], below)
     yield from _aligned(rows, width)
 
@@ -115,10 +117,11 @@ def _aligned(rows: list[Row], width: int) -> Iterator[Text]:
         yield line
 
 
-def _numbers(turn: Turn, scale: float) -> Text:
+def _numbers(turn: Turn, scale: float, credited: bool) -> Text:
     text = Text()
     text.append(f"×{turn.n:<3d} ", style="dim" if turn.n == 1 else "")
-    text.append("V " + ("    –" if turn.value is None else f"{turn.value:+5.2f}"))
+    value = "    –" if turn.value is None else f"{turn.value:+5.2f}" if credited else f"{turn.value:5.2f}"
+    text.append(f"V {value}")
     if turn.credit is not None:
         text.append(" ")
         text.append_text(bar(turn.credit, scale))

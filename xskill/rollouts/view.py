@@ -81,7 +81,7 @@ class View:
 
 
 def choose_question(rollouts: Rollouts, wanted: str | None) -> int:
-    """Code of the wanted question; without a wish, the first whose rewards differ, else the first.
+    """Code of the wanted question; without a wish, the first whose rewards differ, else the first with most turns.
 
     Raises:
         UsageError: there is no such question.
@@ -96,7 +96,9 @@ def choose_question(rollouts: Rollouts, wanted: str | None) -> int:
     np.minimum.at(low, rollouts.question[known], rollouts.reward[known])
     np.maximum.at(high, rollouts.question[known], rollouts.reward[known])
     varied = np.flatnonzero(high > low)
-    return int(varied[0]) if len(varied) else int(rollouts.question[0])
+    if len(varied):
+        return int(varied[0])
+    return int(np.bincount(rollouts.question, rollouts.lengths + 1, len(rollouts.questions)).argmax())
 
 
 def view(rollouts: Rollouts, trie: Trie, originals: Originals, question: int) -> View:
