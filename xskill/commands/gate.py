@@ -90,7 +90,7 @@ def command(
         banks = _read_banks(current_bank, candidate_bank, run)
         unchecked: list[str] = []
         if banks[1] is not None:
-            unchecked = check_leak(banks[1].skills, old)
+            unchecked = check_leak(banks[1].skills, old, banks[1].header.extra.get("questions", ()))
             if unchecked:
                 run.note(f"{len(unchecked)} skills name no source questions: no leak check for them")
         names = [m.name for m in metrics]

@@ -12,8 +12,13 @@ class SplitLeak(BadData):
     """Validation tasks that the candidate's skills were made from."""
 
 
-def check_leak(skills: Iterable[Skill], tasks: Iterable[str]) -> list[str]:
+def check_leak(skills: Iterable[Skill], tasks: Iterable[str], seen: Iterable[str] = ()) -> list[str]:
     """Raise :class:`SplitLeak` if a skill's ``evidence.sources`` names one of the tasks.
+
+    Args:
+        skills: of the candidate bank.
+        tasks: ids of the validation tasks.
+        seen: questions that the bank's makers looked at, whether or not a skill came of them.
 
     Returns:
         Ids of the skills without any source, for which nothing could be checked.
@@ -27,10 +32,12 @@ def check_leak(skills: Iterable[Skill], tasks: Iterable[str]) -> list[str]:
             unchecked.append(skill.id)
         for task in sorted(wanted.intersection(str(source) for source in sources)):
             leaks.setdefault(task, []).append(skill.id)
+    for task in sorted(wanted.intersection(map(str, seen))):
+        leaks.setdefault(task, []).append("the choice of skills")
     if leaks:
         shown = "; ".join(f"task {task!r} made {', '.join(ids[:3])}" for task, ids in sorted(leaks.items())[:5])
         raise SplitLeak(
-            f"leak: {len(leaks)} of the {len(wanted)} tasks are among the questions that the candidate's skills were "
+            f"leak: {len(leaks)} of the {len(wanted)} tasks are among the questions that the candidate bank was "
             f"made from ({shown}); validate on questions of another split"
         )
     return unchecked
