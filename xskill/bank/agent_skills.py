@@ -142,5 +142,5 @@ def _quoted(text: str) -> str:
 
 def _line(text: str) -> str:
     """One line without control characters, that opens no heading or front matter."""
-    kept = "".join(" " if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp") else c for c in text)
+    kept = "".join(c if c.isprintable() else " " for c in text)
     return " ".join(kept.split()).lstrip("#-=> ")

@@ -20,7 +20,7 @@ Encoder = Callable[[Sequence[str]], Floats]
 
 STOP_WORDS = frozenset(
     """a an and are as at be before by for from has have if in into is it its not of on only or that the them then there
-    this to when where which with you your""".split()  # noqa: SIM905
+    this to when where which with you your""".split()
 )
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
+import operator
 from array import array
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -15,6 +19,9 @@ from xskill.records import Episode, Trajectory
 
 Ints = npt.NDArray[np.int32]
 Bools = npt.NDArray[np.bool_]
+
+ALL_COUNTED = 2_000
+EVERY = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +40,7 @@ class Experience:
     splits: tuple[str, ...]
     """Splits that occur, sorted; ``none`` for episodes without one."""
     characters: int
-    """Length of all raw text: tasks, thoughts, actions, observations."""
+    """Length of all raw text (task, thoughts, actions, observations); beyond 2,000 episodes 16 times every 16th."""
 
     @property
     def n_episodes(self) -> int:
@@ -58,7 +65,8 @@ class _Notes:
         self.allowed = allowed
         self.codes = _Codes()
         self.raw = array("i")
-        self.unanswered = array("b")
+        self.answers = array("q")
+        """Hash of each observation; 0 for none, and where no action is repeated."""
         self.sizes: list[int] = []
         self.ids: list[str] = []
         self.questions: list[str] = []
@@ -68,28 +76,19 @@ class _Notes:
         self._contents: dict[str, set[int]] = {}
 
     def episodes(self, records: Iterable[Trajectory]) -> Iterator[Episode]:
-        """Pass the records on as episodes with unique ids; an equal one that came before is left out."""
+        """Pass the records on, one that came twice under a unique id; an equal one that came before is left out."""
         for record in records:
             check_split(record, self.allowed)
             content = hash((record.success, tuple(record.actions), record.question_id, record.task_type))
             seen = self._contents.setdefault(record.id, set())
             if content in seen:
                 continue
-            name = f"{record.id}\0{len(seen)}" if seen else record.id
+            if seen:
+                record = msgspec.structs.replace(record, id=f"{record.id}\0{len(seen)}")
             seen.add(content)
-            first = min(own_start(record), len(record.actions))  # type: ignore[arg-type]
-            self._note(record, first)
-            self.ids.append(name)
-            yield Episode(
-                id=name,
-                question_id=record.question_id,
-                task_type=record.task_type,
-                env=record.env,
-                success=record.success,
-                actions=record.actions,
-                args=record.args,
-                parent=record.parent,
-            )
+            self._note(record, min(own_start(record), len(record.actions)))  # type: ignore[arg-type]
+            self.ids.append(record.id)
+            yield record  # type: ignore[misc]  # it has all that an Episode has
 
     def _note(self, record: Trajectory, first: int) -> None:
         n = len(record.actions) - first
@@ -97,20 +96,36 @@ class _Notes:
         self.questions.append(record.question_id if record.question_id is not None else record.id)
         self.tasks.append(record.task)
         self.splits.add(record.split or "none")
-        self.characters += len(record.task or "") + len(record.initial_observation or "")
+        weight = 1 if len(self.sizes) <= ALL_COUNTED else EVERY if len(self.sizes) % EVERY == 0 else 0
+        if weight:
+            self.characters += weight * (len(record.task or "") + len(record.initial_observation or ""))
         if not record.steps:
             self.raw.extend([-1] * n)
-            self.unanswered.extend([0] * n)
+            self.answers.extend([0] * n)
             return
         steps = record.steps[first:] if first else record.steps
-        codes = [self.codes[step.action] for step in steps]
+        known = self.codes
+        codes = [known[step.action] for step in steps]
         self.raw.extend(codes)
-        self.characters += sum([len(s.action) + len(s.observation or "") + len(s.thought or "") for s in steps])
-        repeats = [0] * n
-        for position in [i for i in range(1, n) if codes[i] == codes[i - 1]]:
-            answer = steps[position].observation
-            repeats[position] = int(answer is not None and answer == steps[position - 1].observation)
-        self.unanswered.extend(repeats)
+        if any(map(operator.eq, codes, codes[1:])):  # the answers matter only where an action comes twice in a row
+            self.answers.extend([hash(step.observation) if step.observation else 0 for step in steps])
+        else:
+            self.answers.frombytes(bytes(8 * n))
+        if weight:
+            texts = [text for step in steps for text in (step.action, step.observation, step.thought) if text]
+            self.characters += weight * sum(map(len, texts))
+
+
+@contextlib.contextmanager
+def _no_collection() -> Iterator[None]:
+    """Records come and go by reference counts alone; looking for cycles among millions of them is wasted time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def read_experience(records: Iterable[Trajectory], allowed_splits: Collection[str] = ()) -> Experience:
@@ -121,13 +136,14 @@ def read_experience(records: Iterable[Trajectory], allowed_splits: Collection[st
         BadData: as :func:`xskill.mine.corpus.encode_episodes`.
     """
     notes = _Notes(allowed_splits)
-    corpus = encode_episodes(notes.episodes(records))
+    with _no_collection():
+        corpus = encode_episodes(notes.episodes(records))
     order = sorted(range(len(notes.ids)), key=notes.ids.__getitem__)
     raw = np.frombuffer(notes.raw, np.intc).astype(np.int32)
-    unanswered = np.frombuffer(notes.unanswered, np.int8).astype(bool)
+    answers = np.frombuffer(notes.answers, np.int64)
     if order != list(range(len(order))):
         where = _permuted(np.asarray(notes.sizes, dtype=np.int64), np.asarray(order, dtype=np.intp))
-        raw, unanswered = raw[where], unanswered[where]
+        raw, answers = raw[where], answers[where]
     # Raw texts are numbered as they came; sorted numbers make ties between templates independent of the order.
     names = sorted(notes.codes)
     rank = np.empty(len(names) + 1, np.int32)
@@ -137,12 +153,20 @@ def read_experience(records: Iterable[Trajectory], allowed_splits: Collection[st
         corpus=corpus,
         raw=rank[raw],
         raw_actions=tuple(names),
-        unanswered=unanswered,
+        unanswered=_repeated(corpus, raw, answers),
         questions=tuple(notes.questions[index] for index in order),
         tasks=tuple(notes.tasks[index] for index in order),
         splits=tuple(sorted(notes.splits)),
         characters=notes.characters,
     )
+
+
+def _repeated(corpus: Corpus, raw: Ints, answers: npt.NDArray[np.int64]) -> Bools:
+    """Steps whose action and answer are those of the step before, in the same episode."""
+    repeated = np.zeros(len(raw), bool)
+    repeated[1:] = (raw[1:] == raw[:-1]) & (raw[1:] >= 0) & (answers[1:] == answers[:-1]) & (answers[1:] != 0)
+    repeated[corpus.starts[:-1][corpus.lengths > 0]] = False
+    return repeated
 
 
 def _permuted(sizes: npt.NDArray[np.int64], order: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:

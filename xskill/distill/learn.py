@@ -15,7 +15,9 @@ from xskill.distill.statistical import Distilled, Limits, distill, merged
 from xskill.records import Edit, Evidence, Trajectory
 from xskill.tree.model import XTree
 
-MOST_ROLLOUTS = 20_000
+UNTIL_BRANCH = 2_000
+"""An input without a branch among its first records holds no rollout trees: none is kept for evidence."""
+MOST_ROLLOUTS = 50_000
 """Rollouts kept whole for their evidence; routines are learned from all."""
 
 
@@ -47,7 +49,7 @@ class _Rollouts:
         for record in records:
             self.branches = self.branches or record.parent is not None
             if record.question_id is not None and record.steps:
-                if len(self.kept) < MOST_ROLLOUTS:
+                if len(self.kept) < (MOST_ROLLOUTS if self.branches else UNTIL_BRANCH):
                     self.kept.append(record)
                 else:
                     self.skipped += 1

@@ -13,6 +13,7 @@ from xskill.tree.model import XTree
 Positions = npt.NDArray[np.int64]
 
 _GAP = -1
+_DEAD = -2
 
 
 def replay(tree: XTree, corpus: Corpus) -> dict[str, Positions]:
@@ -23,22 +24,24 @@ def replay(tree: XTree, corpus: Corpus) -> dict[str, Positions]:
     ``node.count`` of them.
     """
     symbol = {token: code for code, token in enumerate(corpus.tokens)}
-    gaps = corpus.starts[1:-1]
-    line = np.insert(corpus.step_tokens(), gaps, _GAP)
-    where = np.insert(np.arange(len(corpus.steps), dtype=np.int64), gaps, _GAP)
+    length = dict.fromkeys(corpus.tokens, 1)
+    narrow = len(corpus.tokens) + len(tree.nodes) < 2**15
+    # One cell a step and one after each episode. A node stands in the cell of its first step; its others are dead.
+    line = np.insert(corpus.step_tokens(), corpus.starts[1:], _GAP).astype(np.int16 if narrow else np.int32)
+    before = np.repeat(np.arange(corpus.n_episodes), corpus.lengths + 1)
     found: dict[str, Positions] = {}
     for number, node in enumerate(tree.nodes):
-        left, right = (symbol.get(child, -2) for child in node.children)
+        left, right = node.children
         code = symbol[node.id] = len(corpus.tokens) + number
-        hits = np.flatnonzero((line[:-1] == left) & (line[1:] == right)) if len(line) else np.empty(0, np.int64)
+        length[node.id] = node.length
+        starts = np.flatnonzero(line == symbol[left]) if left in symbol else np.empty(0, np.int64)
+        step = length.get(left, 1)
+        hits = starts[line[starts + step] == symbol[right]] if right in symbol else starts[:0]
         if left == right and hits.size:
-            hits = _from_the_left(hits)
-        found[node.id] = where[hits]
-        if hits.size:
-            line[hits] = code
-            keep = np.ones(len(line), bool)
-            keep[hits + 1] = False
-            line, where = line[keep], where[keep]
+            hits = _from_the_left(hits, step)
+        line[hits] = code
+        line[hits + step] = _DEAD
+        found[node.id] = hits - before[hits]
     return found
 
 
@@ -64,9 +67,9 @@ def share_inside(
     return inside[parent].get(node, 0) * len(found[parent]) / n if n else 0.0
 
 
-def _from_the_left(hits: Positions) -> Positions:
-    """Of overlapping hits of a self-pair, those that a greedy pass from the left takes."""
+def _from_the_left(hits: Positions, step: int) -> Positions:
+    """Of overlapping hits of a self-pair (``step`` apart), those that a greedy pass from the left takes."""
     number = np.arange(len(hits))
-    begins = np.concatenate([[True], hits[1:] != hits[:-1] + 1])
+    begins = np.concatenate([[True], hits[1:] != hits[:-1] + step])
     taken: Positions = hits[(number - np.maximum.accumulate(np.where(begins, number, 0))) % 2 == 0]
     return taken

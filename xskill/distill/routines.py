@@ -90,7 +90,7 @@ def assess(
     for node in tree.nodes:
         starts = found[node.id]
         episodes = episode_of[starts]
-        holders = np.unique(episodes)
+        holders = episodes[np.append(True, episodes[1:] != episodes[:-1])[: len(episodes)]]  # positions ascend
         held = np.bincount(stratum[holders], minlength=n_strata)
         using = [s for s in range(len(types.names)) if held[s] >= max(2, USED * sizes[s])]
         names = tuple(types.names[s] for s in using)

@@ -23,6 +23,8 @@ from xskill.tree.model import XTree
 
 FAILURE_NODES = 64
 """Nodes of the failure tree: lessons come from the strongest few."""
+FAILURE_EPISODES = 20_000
+"""The failure tree is mined from at most so many episodes, evenly over all ids; its nodes are assessed on all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +116,12 @@ def _mistakes(experience: Experience, limits: Limits, only: Sequence[str] | None
     if not (experience.corpus.outcome == 0).any():
         return []
     still = standstills(experience, min_support=limits.min_support, only=only)
-    rules = Rules(outcome="failure", max_skills=FAILURE_NODES)
-    tree = mine(experience.corpus, rules)
+    corpus = experience.corpus
+    if corpus.n_episodes > FAILURE_EPISODES:
+        corpus = corpus.select(np.linspace(0, corpus.n_episodes - 1, FAILURE_EPISODES).astype(np.intp))
+    if not (corpus.outcome == 0).any():
+        return still[: limits.mistakes]
+    tree = mine(corpus, Rules(outcome="failure", max_skills=FAILURE_NODES))
     found = replay(tree, experience.corpus)
     routines = failure_routines(
         tree,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Sequence
 
 LONGEST_QUOTE = 120
@@ -50,7 +49,7 @@ _COMMANDING = re.compile(r"\b(ignore|disregard|forget|override|instruction|promp
 
 def quote(text: str) -> str:
     """Observed text as data: one line without control characters, in backticks, at most 120 characters."""
-    kept = "".join(" " if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp") else c for c in text)
+    kept = "".join(c if c.isprintable() else " " for c in text)
     line = " ".join(kept.replace("`", "'").split())
     return f"`{line if len(line) <= LONGEST_QUOTE else line[: LONGEST_QUOTE - 1] + '…'}`"
 
