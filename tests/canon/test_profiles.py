@@ -137,7 +137,7 @@ def test_web_pairs_given_the_role_of_the_element(pairs: list[dict[str, Any]]) ->
 def test_real_episodes_leave_no_action_unknown_and_need_few_tokens(
     shared: Path, profile: str, files: list[str], largest: int
 ) -> None:
-    """A third to a half of the ScienceWorld tokens come from random valid actions (``pour bed into inventory``)."""
+    """143 ScienceWorld tokens, of which the expert alone uses 59: the others come from random valid actions."""
     canonicalizer = Canonicalizer(load_profile(profile))
     tokens: Counter[str] = Counter()
     for name in files:

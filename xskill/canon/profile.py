@@ -25,7 +25,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -55,6 +54,7 @@ PROFILE_NAMES: tuple[str, ...] = (
 )
 """Shipped profiles."""
 
+_FOLDER = Path(__file__).parent / "profiles"
 _TOP = {"name", "summary", "detect", "clean", "slots", "classes", "shell", "rule", "include", "example"}
 _BORROWING = ("command_in", "action_in", "name_from")
 _RULE = {"match", "call", "on", "params", "where", "verb", "role", "args", *_BORROWING}
@@ -157,8 +157,7 @@ def _shipped(name: str) -> Profile:
 
 @cache
 def _shipped_toml(name: str) -> dict[str, Any]:
-    text = resources.files("xskill.canon").joinpath("profiles", f"{name}.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
+    return tomllib.loads((_FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
 
 
 def _with_included(data: dict[str, Any], source: str) -> dict[str, Any]:

@@ -17,6 +17,9 @@ from xskill.errors import UsageError
 
 Level = Literal["none", "secrets", "pii"]
 
+_ESCAPED = re.compile(rb"\\(?:/|u00[2-7])")
+"""A printable ASCII character that JSON could write as it is."""
+
 SHORTEST = 6
 """No secret is found in a text of fewer characters."""
 
@@ -89,7 +92,7 @@ class Redactor:
         ):
             return cleaned
         for kind, pattern, accept in FIELDS:
-            if pattern.search(name) and "<redacted:" not in value and accept(value):
+            if re.search(pattern, name) and "<redacted:" not in value and accept(value):
                 self.counts[kind] += 1
                 return f"<redacted:{kind}>"
         return cleaned
@@ -103,7 +106,7 @@ class Redactor:
             return True
         if not self._anchors:
             return False
-        return bool(self._any(line)) or b"\\u00" in line or b"\\/" in line
+        return bool(self._any(line)) or _ESCAPED.search(line) is not None
 
     def _matches(self, s: str, hits: Hits) -> list[tuple[int, int, str]]:
         """Disjoint (start, end, kind). Overlapping matches become one: of the kind of the one that holds all, else of

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,11 +20,21 @@ class SecretRule:
     kind: str
     anchors: tuple[str, ...]
     """Literals of which every match holds one; none = it is tried on every text."""
-    pattern: re.Pattern[str]
+    source: str
+    """Regular expression; compiled when its anchor first turns up. ``(?i)`` in front makes it case-blind."""
     accept: Callable[[str], bool] = bool
     """Is this value really one?"""
     before: int = 0
     """How many characters before its anchor a match can start."""
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        return _compiled(self.source)
+
+
+@cache
+def _compiled(source: str) -> re.Pattern[str]:
+    return re.compile(source)
 
 
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
@@ -81,152 +92,28 @@ _VALUE = r"""[^\s"'`\\,;&<>(){}\[\]|]"""
 _QUOTE = r"""\\*["']?"""
 _ASSIGN = _QUOTE + r"\]?\s{0,4}(?:=>|:=|=|:)\s{0,4}(?:[rbfu]?\\*[\"'])?"
 _NO_CODE_AFTER = r"(?![\w(\[{.])"
+_PASSWORD_ANCHORS = ("assw", "PASS", "assphrase", "pwd", "PWD")
 _PASSWORD_NAME = r"(?:password|passwd|passphrase|pwd)"
 _KEY_NAME = (
     r"(?:(?:api|access|auth|secret|private|client|session|refresh|bearer|bot|account|encryption|signing|app|service)[_-]?"
     r"(?:api[_-]?|access[_-]?|auth[_-]?)?(?:key|token|secret)|(?<![A-Za-z_-])token|secret)"
 )
 
-# At most 64 different anchors in all: up to there the search is vectorised twice as fast.
-SECRETS: list[SecretRule] = [
-    SecretRule(
-        "private-key",
-        ("-----BEGIN ",),
-        re.compile(
-            r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
-            r"(?:(?:[A-Za-z0-9+/=:,.\s-]|\\+[nr]){0,20000}?-----END (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
-            r"|(?:[A-Za-z0-9+/=\s]|\\+[nr]){0,20000})"
-        ),
-    ),
-    SecretRule("anthropic-key", ("sk-",), re.compile(r"(?<![\w-])sk-ant-[\w-]{20,}")),
-    SecretRule(
-        "openai-key", ("sk-",), re.compile(r"(?<![\w-])sk-(?!ant-)(?:[a-z0-9]{2,10}-){0,2}[\w-]{20,}"), _key_body
-    ),
-    SecretRule("jwt", ("eyJ",), re.compile(r"(?<![\w-])eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}")),
-    SecretRule(
-        "slack-webhook",
-        ("hooks.slack.com/",),
-        re.compile(r"hooks\.slack\.com/(?:services|workflows)/(?P<secret>[A-Za-z0-9/_-]{20,})"),
-    ),
-    SecretRule("telegram-token", (":AA",), re.compile(r"(?<!\d)\d{8,10}:AA[\w-]{33}(?!\w)"), before=10),
-    SecretRule("azure-storage-key", ("AccountKey=",), re.compile(r"AccountKey=(?P<secret>[A-Za-z0-9+/]{40,}={0,2})")),
-    SecretRule(
-        "url-password",
-        ("://",),
-        re.compile(
-            r"(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s/:@\"'<>\\?#]{0,100}:"
-            r"(?P<secret>[^\s/@\"'<>\\]{1,200})@"
-        ),
-        lambda value: not _stand_in(value),
-        before=22,
-    ),
-    SecretRule(
-        "authorization",
-        ("uthorization", "UTHORIZATION"),
-        re.compile(
-            r"authorization"
-            + _QUOTE
-            + r"\s{0,4}[:=]\s{0,4}"
-            + _QUOTE
-            + r"(?:(?:bearer|basic|token|apikey|digest)\s{1,4})?"
-            r"(?P<secret>[\w.~+/=-]{12,})",
-            re.I,
-        ),
-        _header,
-        before=1,
-    ),
-    SecretRule(
-        "bearer-token",
-        ("earer ",),
-        re.compile(r"\bbearer\s{1,4}(?P<secret>[\w.~+/=-]{20,})", re.I),
-        machine_made,
-        before=1,
-    ),
-    SecretRule(  # in quotes any characters
-        "password",
-        ("assw", "PASS", "assphrase", "pwd", "PWD"),
-        re.compile(rf"{_PASSWORD_NAME}{_ASSIGN}(?<=[\"'])(?P<secret>[^\"'\\\s]{{4,400}})(?=\\*[\"'])", re.I),
-        _password,
-        before=1,
-    ),
-    SecretRule(
-        "password",
-        ("assw", "PASS", "assphrase", "pwd", "PWD"),
-        re.compile(f"{_PASSWORD_NAME}{_ASSIGN}(?P<secret>{_VALUE}{{6,400}}){_NO_CODE_AFTER}", re.I),
-        _password,
-        before=1,
-    ),
-    SecretRule(  # a quoted shell variable: it may be several words
-        "password",
-        ("PASS",),
-        re.compile(r"PASS(?:WORD|WD|PHRASE)?=\\*[\"'](?P<secret>[^\"'\\\n]{3,200})"),
-        lambda value: not _stand_in(value),
-    ),
-    SecretRule(
-        "password",
-        ("--pass", "sshpass"),
-        re.compile(
-            rf"(?:--pass(?:word|wd|phrase)?\s{{1,4}}[\"']?|sshpass\s{{1,4}}-p\s{{0,4}}[\"']?)(?P<secret>{_VALUE}{{4,200}})"
-        ),
-        lambda value: not _stand_in(value) and value[0] not in "-/",
-    ),
-    SecretRule(
-        "cookie",
-        ("ookie:", 'ookie"'),
-        re.compile(
-            r"cookie" + _QUOTE + r"\s{0,4}:\s{0,4}" + _QUOTE + r"[^=;\s\"']{1,60}=(?P<secret>[^\s;\"'\\]{16,4000})",
-            re.I,
-        ),
-        machine_made,
-        before=1,
-    ),
-    SecretRule(
-        "basic-auth",
-        ("curl ",),
-        re.compile(
-            r"curl [^\n|;]{0,300}?(?<=\s)(?:-u|--user)[ =]?[\"']?[^\s:\"'$]{1,80}:(?P<secret>[^\s\"'$\\<>]{3,200})"
-        ),
-        lambda value: not _stand_in(value),
-    ),
-    SecretRule(
-        "secret",
-        (
-            "ecret",
-            "ECRET",
-            "oken",
-            "OKEN",
-            "_key",
-            "_KEY",
-            "-key",
-            "-KEY",
-            "pikey",
-            "piKey",
-            "PIKEY",
-            "ssKey",
-            "eKey",
-        ),
-        re.compile(f"{_KEY_NAME}{_ASSIGN}(?P<secret>{_VALUE}{{16,400}}){_NO_CODE_AFTER}", re.I),
-        machine_made,
-        before=24,
-    ),
-]
-"""Secrets that need more than a prefix; the specific ones first."""
-
 
 def _prefixed(kind: str, prefixes: str, body: str, anchors: str = "", before: int = 0) -> SecretRule:
     """A rule for keys that begin with one of ``prefixes``; ``anchors`` when fewer literals tell them all."""
     names = prefixes.split()
-    pattern = re.compile(rf"(?<![A-Za-z0-9_])(?:{'|'.join(map(re.escape, names))}){body}(?!\w)")
+    pattern = rf"(?<![A-Za-z0-9_])(?:{'|'.join(map(re.escape, names))}){body}(?!\w)"
     return SecretRule(kind, tuple((anchors or prefixes).split()), pattern, before=before)
 
 
-FIELDS: list[tuple[str, re.Pattern[str], Callable[[str], bool]]] = [
-    ("password", re.compile(rf"{_PASSWORD_NAME}$", re.I), lambda value: not _stand_in(value)),
-    ("secret", re.compile(rf"{_KEY_NAME}$", re.I), machine_made),
+FIELDS: list[tuple[str, str, Callable[[str], bool]]] = [
+    ("password", rf"(?i){_PASSWORD_NAME}$", lambda value: not _stand_in(value)),
+    ("secret", rf"(?i){_KEY_NAME}$", machine_made),
 ]
-"""Kind, name of a JSON field that claims its whole value, and which values."""
+"""Kind, pattern of a JSON field's name that claims its whole value, and which values."""
 
-SECRETS[0:0] = [
+_PREFIXED: list[SecretRule] = [
     _prefixed("aws-access-key", "AKIA ASIA", "[A-Z0-9]{16}"),
     _prefixed("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", "[A-Za-z0-9]{36,255}"),
     _prefixed("github-token", "github_pat_", r"\w{22,255}"),
@@ -256,6 +143,98 @@ SECRETS[0:0] = [
     _prefixed("age-key", "AGE-SECRET-KEY-1", "[A-Z0-9]{50,60}", "-KEY", 10),
 ]
 
+_CLAIMED: list[SecretRule] = [
+    SecretRule(
+        "private-key",
+        ("-----BEGIN ",),
+        r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
+        r"(?:(?:[A-Za-z0-9+/=:,.\s-]|\\+[nr]){0,20000}?-----END (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
+        r"|(?:[A-Za-z0-9+/=\s]|\\+[nr]){0,20000})",
+    ),
+    SecretRule("anthropic-key", ("sk-",), r"(?<![\w-])sk-ant-[\w-]{20,}"),
+    SecretRule("openai-key", ("sk-",), r"(?<![\w-])sk-(?!ant-)(?:[a-z0-9]{2,10}-){0,2}[\w-]{20,}", _key_body),
+    SecretRule("jwt", ("eyJ",), r"(?<![\w-])eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}"),
+    SecretRule(
+        "slack-webhook",
+        ("hooks.slack.com/",),
+        r"hooks\.slack\.com/(?:services|workflows)/(?P<secret>[A-Za-z0-9/_-]{20,})",
+    ),
+    SecretRule("telegram-token", (":AA",), r"(?<!\d)\d{8,10}:AA[\w-]{33}(?!\w)", before=10),
+    SecretRule("azure-storage-key", ("AccountKey=",), r"AccountKey=(?P<secret>[A-Za-z0-9+/]{40,}={0,2})"),
+    SecretRule(
+        "url-password",
+        ("://",),
+        r"(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s/:@\"'<>\\?#]{0,100}:"
+        r"(?P<secret>[^\s/@\"'<>\\]{1,200})@",
+        lambda value: not _stand_in(value),
+        before=22,
+    ),
+    SecretRule(
+        "authorization",
+        ("uthorization", "UTHORIZATION"),
+        rf"(?i)authorization{_QUOTE}\s{{0,4}}[:=]\s{{0,4}}{_QUOTE}"
+        r"(?:(?:bearer|basic|token|apikey|digest)\s{1,4})?(?P<secret>[\w.~+/=-]{12,})",
+        _header,
+        before=1,
+    ),
+    SecretRule(
+        "bearer-token",
+        ("earer ",),
+        r"(?i)\bbearer\s{1,4}(?P<secret>[\w.~+/=-]{20,})",
+        machine_made,
+        before=1,
+    ),
+    SecretRule(  # in quotes any characters
+        "password",
+        _PASSWORD_ANCHORS,
+        rf"(?i){_PASSWORD_NAME}{_ASSIGN}(?<=[\"'])(?P<secret>[^\"'\\\s]{{4,400}})(?=\\*[\"'])",
+        _password,
+        before=1,
+    ),
+    SecretRule(
+        "password",
+        _PASSWORD_ANCHORS,
+        f"(?i){_PASSWORD_NAME}{_ASSIGN}(?P<secret>{_VALUE}{{6,400}}){_NO_CODE_AFTER}",
+        _password,
+        before=1,
+    ),
+    SecretRule(  # a quoted shell variable: it may be several words
+        "password",
+        ("PASS",),
+        r"PASS(?:WORD|WD|PHRASE)?=\\*[\"'](?P<secret>[^\"'\\\n]{3,200})",
+        lambda value: not _stand_in(value),
+    ),
+    SecretRule(
+        "password",
+        ("--pass", "sshpass"),
+        rf"(?:--pass(?:word|wd|phrase)?\s{{1,4}}[\"']?|sshpass\s{{1,4}}-p\s{{0,4}}[\"']?)(?P<secret>{_VALUE}{{4,200}})",
+        lambda value: not _stand_in(value) and value[0] not in "-/",
+    ),
+    SecretRule(
+        "cookie",
+        ("ookie:", 'ookie"'),
+        rf"(?i)cookie{_QUOTE}\s{{0,4}}:\s{{0,4}}{_QUOTE}[^=;\s\"']{{1,60}}=(?P<secret>[^\s;\"'\\]{{16,4000}})",
+        machine_made,
+        before=1,
+    ),
+    SecretRule(
+        "basic-auth",
+        ("curl ",),
+        r"curl [^\n|;]{0,300}?(?<=\s)(?:-u|--user)[ =]?[\"']?[^\s:\"'$]{1,80}:(?P<secret>[^\s\"'$\\<>]{3,200})",
+        lambda value: not _stand_in(value),
+    ),
+    SecretRule(
+        "secret",
+        tuple("ecret ECRET oken OKEN _key _KEY -key -KEY pikey piKey PIKEY ssKey eKey".split()),
+        f"(?i){_KEY_NAME}{_ASSIGN}(?P<secret>{_VALUE}{{16,400}}){_NO_CODE_AFTER}",
+        machine_made,
+        before=24,
+    ),
+]
+
+SECRETS: list[SecretRule] = [*_PREFIXED, *_CLAIMED]
+"""Secrets, the specific kinds first; at most 64 different anchors: up to there the search is twice as fast."""
+
 
 def _luhn(value: str) -> bool:
     """Does the check digit of a card number hold?"""
@@ -268,27 +247,21 @@ PERSONAL: list[SecretRule] = [
     SecretRule(
         "email",
         ("@",),
-        re.compile(
-            r"(?<![A-Za-z0-9._%+-])(?!git@)[A-Za-z0-9._%+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}(?![A-Za-z0-9])"
-        ),
+        r"(?<![A-Za-z0-9._%+-])(?!git@)[A-Za-z0-9._%+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}(?![A-Za-z0-9])",
         before=64,
     ),
     SecretRule(
         "user",
         ("/home/", "/Users/", "\\Users\\"),
-        re.compile(
-            r"(?:/home/|/Users/|\\{1,4}Users\\{1,4})(?!Shared\b|Public\b)(?P<secret>[^/\\\s\"'`:;,<>()|*$]{1,64})"
-        ),
+        r"(?:/home/|/Users/|\\{1,4}Users\\{1,4})(?!Shared\b|Public\b)(?P<secret>[^/\\\s\"'`:;,<>()|*$]{1,64})",
     ),
     SecretRule(
         "phone",
         (),
-        re.compile(
-            r"(?<![\w.+/=-])(?:\+[1-9]\d{0,2}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d{2,4}(?:[ .-]?\d{2,4}){1,4}"
-            r"|\(\d{3}\) ?\d{3}[ .-]\d{4}|\d{3}[-.]\d{3}[-.]\d{4})(?![\w/=-]|\.\d)"
-        ),
+        r"(?<![\w.+/=-])(?:\+[1-9]\d{0,2}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d{2,4}(?:[ .-]?\d{2,4}){1,4}"
+        r"|\(\d{3}\) ?\d{3}[ .-]\d{4}|\d{3}[-.]\d{3}[-.]\d{4})(?![\w/=-]|\.\d)",
         lambda value: 8 <= sum(char.isdigit() for char in value) <= 15,
     ),
-    SecretRule("card", (), re.compile(r"(?<![\w.-])[3-6]\d{3}([ -])\d{4}\1\d{4}\1\d{4}(?![\w.-])"), _luhn),
+    SecretRule("card", (), r"(?<![\w.-])[3-6]\d{3}([ -])\d{4}\1\d{4}\1\d{4}(?![\w.-])", _luhn),
 ]
 """Personal data: e-mail addresses, names of home folders, phone and card numbers."""
