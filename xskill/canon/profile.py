@@ -58,8 +58,6 @@ _FOLDER = Path(__file__).parent / "profiles"
 _TOP = {"name", "summary", "detect", "clean", "slots", "classes", "shell", "rule", "include", "example"}
 _BORROWING = ("command_in", "action_in", "name_from")
 _RULE = {"match", "call", "on", "params", "where", "verb", "role", "args", *_BORROWING}
-_OPEN = {"generic", "tools", "shell"}
-"""Profiles that take anything, so that matching says nothing for them."""
 _NAME_SLOTS = {"first", "rest", "name"}
 
 
@@ -73,8 +71,6 @@ class Profile:
     classes: Mapping[str, ClassTable]
     clean: tuple[re.Pattern[str], ...]
     shell: ShellWords
-    environments: tuple[str, ...] = ()
-    signature: tuple[re.Pattern[str], ...] = ()
     text_is: Literal["text", "command"] = "text"
     uses_goal: bool = False
     uses_role: bool = False
@@ -128,14 +124,14 @@ def detect_profile(env: str | None, actions: Sequence[tuple[str, str]]) -> str:
     if env:
         name = re.sub(r"[^a-z0-9]", "", env.lower())
         for candidate in PROFILE_NAMES:
-            if any(part in name for part in _shipped(candidate).environments):
+            if any(part in name for part in _detection(candidate)[0]):
                 return candidate
     sample = [(kind, raw) for kind, raw in actions if kind != "respond" and raw.strip()]
     if not sample:
         return "generic"
     best, best_share = "", 0.0
     for candidate in PROFILE_NAMES:
-        signature = _shipped(candidate).signature
+        signature = _detection(candidate)[1]
         if not signature:
             continue
         share = sum(any(pattern.search(raw) for pattern in signature) for _, raw in sample) / len(sample)
@@ -153,6 +149,14 @@ def detect_profile(env: str | None, actions: Sequence[tuple[str, str]]) -> str:
 @cache
 def _shipped(name: str) -> Profile:
     return _compile(_with_included(_shipped_toml(name), name))
+
+
+@cache
+def _detection(name: str) -> tuple[tuple[str, ...], tuple[re.Pattern[str], ...]]:
+    """Parts of environment names and signature patterns of a shipped profile, without compiling its rules."""
+    detect = _shipped_toml(name).get("detect", {})
+    signature = tuple(re.compile(pattern, re.I | re.S) for pattern in detect.get("signature", ()))
+    return tuple(detect.get("environments", ())), signature
 
 
 @cache
@@ -198,8 +202,6 @@ def _compile(data: dict[str, Any]) -> Profile:
         classes=classes,
         clean=tuple(re.compile(pattern, re.I | re.S) for pattern in data.get("clean", {}).get("value", [])),
         shell=ShellWords.from_table(data["shell"]),
-        environments=tuple(detect.get("environments", ())),
-        signature=tuple(re.compile(pattern, re.I | re.S) for pattern in detect.get("signature", ())),
         text_is="command" if detect.get("text_is") == "command" else "text",
         uses_goal=any("goal" in output.filters for output in outputs),
         uses_role=any("role" in output.slots for output in outputs),
