@@ -20,7 +20,7 @@ import numpy as np
 from xskill.rollouts.protocol import Child
 from xskill.rollouts.workers.follower_scene import Deed, Reader, Scene, history, names_any, nouns, same_verb
 from xskill.rollouts.workers.follower_wording import Routine, Step, read_skill
-from xskill.rollouts.workers.session import State
+from xskill.rollouts.workers.session import CannotAnswer, State
 
 WALKED = frozenset({"navigate", "teleport", "open"})
 """What of a lead-in is done: closing and looking bring no act nearer to one who sees what can be done."""
@@ -53,11 +53,10 @@ class Follower:
         env = state.begun.env or state.task.get("env")
         reader = self._readers.setdefault(env, Reader(env))
         task = state.begun.task or state.task.get("task") or ""
-        scene = Scene(
-            goal=nouns([task]),
-            done=history(reader, [action for action, _ in state.turns]),
-            now=history(reader, state.environment.actions() or []),
-        )
+        can = state.environment.actions()
+        if can is None:
+            raise CannotAnswer("the follower has to know what can be done, and the environment does not list it")
+        scene = Scene(nouns([task]), history(reader, [action for action, _ in state.turns]), history(reader, can))
         routines = [read_skill(skill) for skill in state.skills]
         chosen: dict[str, None] = {}
         for deed in preferences(scene, routines):
@@ -82,11 +81,14 @@ def preferences(scene: Scene, routines: Sequence[Routine]) -> Iterator[Deed]:
 
 
 def _all_preferences(scene: Scene, found: Sequence[Progress]) -> Iterator[Deed]:
-    closed = [deed for deed in scene.now if "open" in deed.verbs and deed.args == scene.here and deed.raw not in scene.tried]
+    seen = [deed for deed in named(scene) if "take" in deed.verbs]
+    closed = [
+        deed for deed in scene.now if "open" in deed.verbs and deed.args == scene.here and deed.raw not in scene.tried
+    ]
     for one in found:
         for deed in wishes(one, scene):
             if "navigate" in deed.verbs:
-                yield from closed  # nobody walks on without having looked
+                yield from (*seen, *closed)  # nobody walks on without having looked, or away from what is wanted
             yield deed
     yield from explore(scene)
     for one in found:
@@ -204,15 +206,24 @@ def _known(scene: Scene) -> frozenset[str]:
 
 def explore(scene: Scene) -> Iterator[Deed]:
     """The fixed exploration: handle what the task names, once each; open what is here; go where one has not been."""
-    handled = {(verb, deed.args[0]) for deed in scene.done if deed.args for verb in deed.verbs}
-    for deed in scene.now:
-        if deed.is_means or not deed.args or any((verb, deed.args[0]) in handled for verb in deed.verbs):
-            continue
-        if scene.in_goal(deed.args[0]) and ("take" in deed.verbs or all(map(scene.in_goal, deed.args))):
-            yield deed
+    yield from named(scene)
     for verb in ("open", "navigate"):
         yield from (deed for deed in scene.now if verb in deed.verbs and deed.raw not in scene.tried)
     yield from (deed for deed in scene.now if "navigate" in deed.verbs and deed.raw not in scene.stale)
+
+
+def named(scene: Scene) -> list[Deed]:
+    """Acts on what the task names, each that was not done with this thing before."""
+    handled = {(verb, deed.args[0]) for deed in scene.done if deed.args for verb in deed.verbs}
+    return [
+        deed
+        for deed in scene.now
+        if not deed.is_means
+        and deed.args
+        and not any((verb, deed.args[0]) in handled for verb in deed.verbs)
+        and scene.in_goal(deed.args[0])
+        and ("take" in deed.verbs or all(map(scene.in_goal, deed.args)))
+    ]
 
 
 def completes(mistake: Routine, done: Sequence[Deed], deed: Deed) -> bool:
