@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import orjson
 
 from xskill.canon.assemble import Assembler
@@ -24,6 +25,8 @@ from xskill.streams.source import Input
 Event = bytes | BadRecord
 """An encoded trajectory, or a record that could not be read."""
 
+to_json = msgspec.json.Encoder().encode
+
 _NOT_A_RECORD = (AttributeError, IndexError, KeyError, TypeError, ValueError, OverflowError, RecursionError)
 
 
@@ -38,6 +41,8 @@ class Converter:
     def lines(self, fmt: Format, lines: Iterable[Line], place: Place) -> Iterator[Event]:
         """Records of lines, each on its own."""
         own = fmt.name == OWN
+        suspects = self.assembler.redactor.suspects
+        fast = fmt.fast() if fmt.fast is not None else None
         for number, raw in lines:
             if not raw:
                 continue
@@ -48,9 +53,15 @@ class Converter:
                     if record is not None:
                         yield encode(record)
                     continue
+                clean = not suspects(raw)
+                episode = fast(raw, place) if fast is not None else None
+                if episode is not None:
+                    if self.assembler.complete(episode, fmt.name, place, clean=clean):
+                        yield to_json(episode)
+                    continue
                 value, nulled = parse(raw)
                 place.tally.numbers += nulled
-                yield from self._episodes(fmt, value, place)
+                yield from self._episodes(fmt, value, place, clean=clean)
             except BadRecord as error:
                 yield error.at(self.name, number, raw=raw)
 
@@ -116,12 +127,11 @@ class Converter:
             place.bad.append(error)
         yield from self._drain(place.bad)
 
-    def _episodes(self, fmt: Format, given: Any, place: Place) -> Iterator[Event]:
+    def _episodes(self, fmt: Format, given: Any, place: Place, *, clean: bool = False) -> Iterator[Event]:
         for episode in _read(fmt, given, place):
             try:
-                record = self.assembler.trajectory(episode, fmt.name, place)
-                if record is not None:
-                    yield encode(record)
+                if self.assembler.complete(episode, fmt.name, place, clean=clean):
+                    yield to_json(episode)
             except RecursionError:
                 raise BadRecord("nested too deeply") from None
 

@@ -72,13 +72,13 @@ class Dialog:
         if not calls:
             if text is None:
                 return []
-            step = RawStep(text, "respond", turn=self.turn, thought=thought or None, extra=extra)
+            step = RawStep(text, None, thought or None, "respond", self.turn, extra=extra)
             self.steps.append(step)
             self.turn += 1
             return [step]
         made = []
         for call in calls:
-            step = RawStep(None, "call", call.name, call_arguments(call.arguments), turn=self.turn)
+            step = RawStep(None, None, None, "call", self.turn, name=call.name, arguments=call.arguments)
             if call.id is not None:
                 self._by_id[call.id] = self._all[call.id] = step
             else:

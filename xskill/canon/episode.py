@@ -1,8 +1,8 @@
 """What a format reader yields: one episode as the log tells it, before canonicalization.
 
-Readers build these two structs and nothing else; :mod:`xskill.canon.assemble` turns them into
-:class:`xskill.records.Trajectory`. They are plain structs so that building one costs a fraction of a
-microsecond: a 200 MB log has some hundred thousand steps.
+Readers build these two structs and nothing else; :mod:`xskill.canon.assemble` makes trajectories of them.
+Both are built once and completed in place: a 200 MB log has up to a million steps, and a second object for
+each would cost as much as reading the log.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from typing import Any
 import msgspec
 
 from xskill.errors import BadRecord
-from xskill.records import Kind, Parent
+from xskill.records import Kind, Parent, Source
 
 
-class RawStep(msgspec.Struct):
-    """One action as the log tells it. Of a call ``name`` and ``arguments`` are given and ``action`` is not."""
+class RawStep(msgspec.Struct, omit_defaults=True, gc=False):
+    """One action as the log tells it; assembling turns it into the step that is written.
+
+    The fields up to ``extra`` are those of :class:`xskill.records.Step`, in the same order: what is left of
+    this object after assembling (the last three are cleared) encodes as such a step.
+    """
 
     action: str | None = None
-    kind: Kind = "action"
-    name: str | None = None
-    arguments: Any = None
-    """Parsed arguments; the raw string when they are no JSON object."""
-    role: str | None = None
-    """Kind of the element acted on, where the log tells it (a web page's node)."""
+    """Raw text; of a call it is made from ``name`` and ``arguments``."""
     observation: str | None = None
     thought: str | None = None
+    kind: Kind = "action"
     turn: int | None = None
     """Any number that equal turns share; null = a turn of its own."""
     error: bool = False
@@ -41,12 +41,23 @@ class RawStep(msgspec.Struct):
     visits: int | None = None
     prior: float | None = None
     extra: dict[str, Any] | None = None
+    name: str | None = None
+    """Of a call: the function's name."""
+    arguments: Any = None
+    """Of a call: an object, or the text that stands for one."""
+    role: str | None = None
+    """Kind of the element acted on, where the log tells it (a web page's node)."""
 
 
-class RawEpisode(msgspec.Struct, kw_only=True):
-    """One episode as the log tells it."""
+class RawEpisode(
+    msgspec.Struct, kw_only=True, omit_defaults=True, gc=False, tag_field="schema", tag="xskill.trajectory/1"
+):
+    """One episode as the log tells it; assembling completes it in place.
 
-    steps: list[RawStep]
+    The fields up to ``extra`` are those of :class:`xskill.records.Trajectory`, in the same order; the rest is
+    cleared by assembling, so that what is left encodes as a trajectory.
+    """
+
     id: str | None = None
     """null = the file's stem and the record's number."""
     question_id: str | None = None
@@ -58,14 +69,19 @@ class RawEpisode(msgspec.Struct, kw_only=True):
     success: bool | None = None
     """A verifier's word; never what the agent says of itself."""
     reward: float | None = None
+    actions: list[str] | None = None
+    """Canonical tokens; made by assembling, as are ``args`` and ``source``."""
+    args: list[tuple[str, ...]] | None = None
+    steps: list[RawStep]
+    parent: Parent | None = None
+    source: Source | None = None
+    extra: dict[str, Any] = {}
     claim: Any = None
     """What the agent, or the harness without having checked, says of the outcome."""
-    parent: Parent | None = None
     options: dict[str, str] | None = None
     """Option name → value that the goal names (WebShop); they decide the role of an option."""
     marks: tuple[str, ...] = ()
     """What kind of session it is (``subagent``, ``headless``, ``demo`` …), for ``--drop``."""
-    extra: dict[str, Any] = {}
     record: int | None = None
     """Line or index in the file, where it differs from the one that the reader was called for."""
     suffix: str | None = None

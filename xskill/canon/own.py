@@ -9,9 +9,8 @@ from typing import Any
 
 import msgspec
 
-from xskill.canon.assemble import Assembler
+from xskill.canon.assemble import Assembler, known_fields, lookup
 from xskill.canon.episode import Tally
-from xskill.canon.fields import at
 from xskill.canon.parse_call import split_json_call
 from xskill.canon.text import sorted_dumps
 from xskill.errors import BadRecord
@@ -75,13 +74,13 @@ def _apply(record: Trajectory, assembler: Assembler, tally: Tally) -> Trajectory
         actions, args = _canonical(steps, choices.profile, assembler)
         changes.update(actions=actions, args=args)
     elif record.args is not None and choices.redact != "none":
-        changes["args"] = assembler.value(record.args)
+        changes["args"] = assembler.redactor.value(record.args)
     changes["steps"] = steps
     for name in ("task", "initial_observation"):
         text = getattr(record, name)
         if text:
             changes[name] = assembler.redactor.text(text)
-    changes["extra"] = assembler.value(record.extra)
+    changes["extra"] = assembler.redactor.value(record.extra)
     changes.update(_outcome(record, assembler))
     assembler.counts.trajectories += 1
     assembler.counts.steps += len(changes.get("actions", record.actions))
@@ -95,7 +94,7 @@ def _redacted(steps: list[Step], assembler: Assembler) -> list[Step]:
         action = _redacted_call(step.action, assembler) if step.kind == "call" else redact(step.action)
         observation = redact(step.observation) if step.observation else step.observation
         thought = redact(step.thought) if step.thought else step.thought
-        extra = assembler.value(step.extra) if step.extra else step.extra
+        extra = assembler.redactor.value(step.extra) if step.extra else step.extra
         if action is step.action and observation is step.observation and thought is step.thought:
             made.append(step if extra == step.extra else msgspec.structs.replace(step, extra=extra))
         else:
@@ -110,12 +109,12 @@ def _redacted_call(action: str, assembler: Assembler) -> str:
     if found is None:
         return assembler.redactor.text(action)
     name, arguments = found
-    cleaned = assembler.value(arguments)
+    cleaned = assembler.redactor.value(arguments)
     return action if cleaned == arguments else f"{assembler.redactor.text(name)}({sorted_dumps(cleaned)})"
 
 
 def _canonical(steps: list[Step], profile: str, assembler: Assembler) -> tuple[list[str], list[list[str]]]:
-    apply = assembler.canonicalizer(profile).action
+    apply = assembler.profile(profile).canonicalizer.action
     actions, args = [], []
     for step in steps:
         token, values, _ = apply(step.action, kind=step.kind)
@@ -136,15 +135,9 @@ def _outcome(record: Trajectory, assembler: Assembler) -> dict[str, Any]:
             }
     if choices.success_if is None and choices.task_type is None:
         return changes
-    known = {**{name: getattr(record, name) for name in record.__struct_fields__}, **changes}
-    known["n_steps"] = len(record.actions)
-
-    def lookup(name: str) -> Any:
-        value = at(known, name)
-        return at(record.extra, name) if value is None else value
-
-    if choices.success_if is not None and (verdict := choices.success_if(lookup)) is not None:
+    known = {**known_fields(record, len(record.actions)), **changes}
+    if choices.success_if is not None and (verdict := choices.success_if(lambda name: lookup(known, name))) is not None:
         changes["success"] = verdict
-    if choices.task_type is not None and (value := lookup(choices.task_type)) is not None:
+    if choices.task_type is not None and (value := lookup(known, choices.task_type)) is not None:
         changes["task_type"] = value if isinstance(value, str) else sorted_dumps(value)
     return changes

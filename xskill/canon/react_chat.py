@@ -39,7 +39,7 @@ def add_react(dialog: Dialog, messages: Sequence[Any], tally: Tally) -> None:
             found = _ACTION.search(text or "")
             if found is not None and text is not None:
                 thought = _THOUGHT.sub("", text[: found.start()]).strip()
-                waiting = RawStep(found.group(1).strip(), "action", thought=thought or None, turn=dialog.turn)
+                waiting = RawStep(found.group(1).strip(), thought=thought or None, turn=dialog.turn)
                 dialog.steps.append(waiting)
                 dialog.turn += 1
             elif dialog.steps:

@@ -203,7 +203,6 @@ def _tool(dialog: Dialog, span: Span, open_steps: list[tuple[str | None, RawStep
     step = _match(span, open_steps)
     if step is None:
         (step,) = dialog.agent(None, [Call(span.call_id, span.tool or span.name or "unknown", span.arguments)])
-        step.arguments = call_arguments(span.arguments)
     else:
         open_steps[:] = [entry for entry in open_steps if entry[1] is not step or span.result is None]
     step.observation = span.result
@@ -221,7 +220,9 @@ def _match(span: Span, open_steps: list[tuple[str | None, RawStep]]) -> RawStep 
                 return step
     named = [step for _, step in waiting if step.name == span.tool]
     same = sorted_dumps(call_arguments(span.arguments))
-    return next((step for step in named if sorted_dumps(step.arguments) == same), named[0] if named else None)
+    return next(
+        (step for step in named if sorted_dumps(call_arguments(step.arguments)) == same), named[0] if named else None
+    )
 
 
 def group_traces(spans: Iterator[Span]) -> dict[str, list[Span]]:

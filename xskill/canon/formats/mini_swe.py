@@ -76,7 +76,7 @@ def _fenced(dialog: Dialog, message: dict[str, Any]) -> None:
         dialog.agent(text)
         return
     around = (text[: found.start()] + text[found.end() :]).strip()
-    dialog.steps.append(RawStep(found.group(1), "command", thought=around or None, turn=dialog.turn))
+    dialog.steps.append(RawStep(found.group(1), None, around or None, "command", dialog.turn))
     dialog.turn += 1
 
 

@@ -79,9 +79,9 @@ def _steps(listed: list[Any], place: Place) -> list[RawStep]:
         steps.append(
             RawStep(
                 action.strip("\n"),
+                as_text(entry.get("observation")),
+                as_text(entry.get("thought")) or None,
                 "command",
-                observation=as_text(entry.get("observation")),
-                thought=as_text(entry.get("thought")) or None,
             )
         )
     return steps

@@ -31,3 +31,5 @@ class Format:
     read: Callable[[Any, Place], Iterable[RawEpisode]]
     whole: bool = False
     """Of a record format: a list is one record, not a list of records."""
+    fast: Callable[[], Callable[[bytes, Place], RawEpisode | None]] | None = None
+    """Makes a reader of raw lines that gives None for a line that ``read`` has to look at; one for each file."""

@@ -24,7 +24,8 @@ def detect(value: Any) -> bool:
     if "is_resolved" in value and "parser_results" in value:
         return True
     results = value.get("results")
-    return isinstance(results, list) and bool(results) and "is_resolved" in (results[0] or ())
+    first = results[0] if isinstance(results, list) and results else None
+    return isinstance(first, dict) and "is_resolved" in first
 
 
 def read(record: Any, place: Place) -> Iterator[RawEpisode]:
@@ -43,8 +44,9 @@ def read(record: Any, place: Place) -> Iterator[RawEpisode]:
         )
 
 
-def detect_folder(path: Any) -> bool:
-    return (path / "results.json").is_file() and ((path / "sessions").is_dir() or (path / "commands.txt").is_file())
+def detect_folder(path: Path) -> bool:
+    beside = (path / "sessions").is_dir() or (path / "commands.txt").is_file()
+    return beside and (path / "results.json").is_file()
 
 
 def read_folder(path: Path, place: Place) -> Iterator[RawEpisode]:

@@ -1,0 +1,120 @@
+"""Step-list JSON decoded straight into episodes: the fast way for lines that are as they should be.
+
+The keys that have no place in the contract are learned from the log: a struct with one field more for each of
+them is made once, and every further line of that shape is decoded without a single dictionary. A line that does
+not fit (another type, NaN, a lone surrogate) is left to the slow way, which knows what is wrong with it.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from xskill.canon.episode import RawEpisode, RawStep
+from xskill.records import Kind
+
+_MAX_KEYS = 64
+_RESERVED = ("source", "actions", "args", "claim", "options", "marks", "record", "suffix")
+"""Fields of an episode that a log must not fill: a line with such a key is left to the slow way."""
+
+
+class _Step(RawStep, forbid_unknown_fields=True, gc=False):
+    """A step as a strict decoder sees it; the types are those that need no conversion."""
+
+    action: str
+    observation: str | None = None
+    thought: str | None = None
+    kind: Kind = "action"
+    reward: float | None = None
+    logprob: float | list[float] | None = None
+    logprob_new: float | list[float] | None = None
+
+
+Shape = tuple[tuple[str, ...], tuple[str, ...]]
+"""Further keys of the record and of its steps."""
+
+
+@lru_cache(maxsize=256)
+def _decoder(shape: Shape) -> msgspec.json.Decoder[Any]:
+    step = msgspec.defstruct("_StepWith", _fields(shape[1]), bases=(_Step,), forbid_unknown_fields=True, gc=False)
+    fields: list[Any] = [("steps", list[step]), ("parent", Any, None), *_fields(shape[0])]  # type: ignore[valid-type]
+    kind = msgspec.defstruct(
+        "_EpisodeWith", fields, bases=(RawEpisode,), forbid_unknown_fields=True, kw_only=True, gc=False
+    )
+    return msgspec.json.Decoder(kind)
+
+
+def _fields(keys: tuple[str, ...]) -> list[Any]:
+    """One field for each key, absent unless the log has it."""
+    return [(f"more_{i}", Any, msgspec.field(default=msgspec.UNSET, name=key)) for i, key in enumerate(keys)]
+
+
+class TypedEpisodes:
+    """Decodes lines; remembers which further keys this log has."""
+
+    def __init__(self) -> None:
+        self._shape: Shape = ((), ())
+
+    def decode(self, raw: bytes) -> RawEpisode | None:
+        """An episode with its further keys in ``extra``, or None for a line that needs the slow way."""
+        try:
+            episode = _decoder(self._shape).decode(raw)
+        except msgspec.ValidationError:
+            shape = _shape_of(raw)
+            if shape is None:
+                return None
+            union = tuple(tuple(sorted({*old, *new})) for old, new in zip(self._shape, shape, strict=True))
+            if union == self._shape or max(map(len, union)) > _MAX_KEYS:
+                return None
+            self._shape = union  # type: ignore[assignment]
+            try:
+                episode = _decoder(self._shape).decode(raw)
+            except msgspec.DecodeError:
+                return None
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return None
+        if any(getattr(episode, name) for name in _RESERVED):
+            return None
+        top, inner = self._shape
+        _collect(episode, top)
+        if len(inner) == 1:
+            key = inner[0]
+            for step in episode.steps:
+                value = step.more_0
+                if value is not msgspec.UNSET:
+                    step.extra = {key: value} if step.extra is None else {key: value, **step.extra}
+                    step.more_0 = msgspec.UNSET
+        elif inner:
+            for step in episode.steps:
+                _collect(step, inner)
+        made: RawEpisode = episode
+        return made
+
+
+def _collect(holder: Any, keys: tuple[str, ...]) -> None:
+    """Move the further fields into ``extra``."""
+    extra = {}
+    for index, key in enumerate(keys):
+        name = f"more_{index}"
+        value = getattr(holder, name)
+        if value is not msgspec.UNSET:
+            extra[key] = value
+            setattr(holder, name, msgspec.UNSET)
+    if extra:
+        holder.extra = {**extra, **holder.extra} if holder.extra else extra
+
+
+def _shape_of(raw: bytes) -> Shape | None:
+    """Further keys of a line; None when it has no list of steps that are objects."""
+    try:
+        value = msgspec.json.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    steps = value.get("steps") if isinstance(value, dict) else None
+    if not isinstance(steps, list) or not all(isinstance(step, dict) for step in steps):
+        return None
+    known = set(RawEpisode.__struct_fields__)
+    inner = {key for step in steps for key in step} - set(RawStep.__struct_fields__)
+    return tuple(key for key in value if key not in known), tuple(sorted(inner))
