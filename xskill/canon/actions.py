@@ -21,6 +21,9 @@ Known = tuple[str, str, tuple[str, ...], bool]
 
 Token = tuple[str, tuple[str, ...]]
 
+Sample = tuple[str, str]
+"""Kind and raw text of a step, as profile detection sees it."""
+
 RESPOND: Token = ("respond<user>", ())
 
 
@@ -145,9 +148,9 @@ def set_dense_turns(steps: list[RawStep]) -> None:
         step.turn = dense
 
 
-def samples(steps: list[RawStep]) -> list[tuple[str, str]]:
+def samples(steps: list[RawStep]) -> list[Sample]:
     """Kinds and raw texts as profile detection sees them."""
-    found: list[tuple[str, str]] = []
+    found: list[Sample] = []
     for step in steps:
         if step.kind == "call" and step.name is not None:
             found.append((step.kind, f"{step.name}({sorted_dumps(call_arguments(step.arguments))})"))

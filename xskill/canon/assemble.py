@@ -11,14 +11,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
-from xskill.canon.actions import Actions, samples, set_dense_turns
-from xskill.canon.canonicalize import Canonicalizer, Unmatched
+from xskill.canon.actions import Actions, Sample, samples, set_dense_turns
+from xskill.canon.canonicalize import Canonicalizer
 from xskill.canon.episode import Place, RawEpisode, RawStep
 from xskill.canon.fields import at
 from xskill.canon.outcomes import Outcomes
 from xskill.canon.profile import detect_profile, load_profile
 from xskill.canon.redact import Redactor
-from xskill.canon.success import Lookup
+from xskill.canon.success import Lookup, compile_test
 from xskill.canon.text import sorted_dumps
 from xskill.records import Parent, Source, Split, Trajectory
 
@@ -30,7 +30,8 @@ class Choices:
     """What the options of the command choose; the same for every record."""
 
     profile: str | None = None
-    success_if: Callable[[Lookup], bool | None] | None = None
+    success_if: str | None = None
+    """Expression of ``--success-if``."""
     task_type: str | None = None
     outcomes: Outcomes | None = None
     redact: str = "secrets"
@@ -41,10 +42,10 @@ class Choices:
 class Undecided(Exception):
     """An environment came up for which no profile has been chosen yet (in a worker, which may not choose)."""
 
-    def __init__(self, key: str, samples: list[tuple[str, str]]) -> None:
+    def __init__(self, key: str, sample: list[Sample]) -> None:
         super().__init__(key)
         self.key = key
-        self.samples = samples
+        self.sample = sample
 
 
 @dataclass(slots=True)
@@ -54,6 +55,12 @@ class Counts:
     trajectories: int = 0
     steps: int = 0
     dropped: Counter[str] = field(default_factory=Counter)
+
+    def add(self, other: Counts) -> None:
+        """Add another's counts."""
+        self.trajectories += other.trajectories
+        self.steps += other.steps
+        self.dropped.update(other.dropped)
 
 
 @dataclass(slots=True)
@@ -70,17 +77,15 @@ class Assembler:
     counts: Counts = field(default_factory=Counts)
     redactor: Redactor = field(init=False)
     actions: dict[str, Actions] = field(default_factory=dict)
+    _succeeds: Callable[[Lookup], bool | None] | None = field(init=False)
 
     def __post_init__(self) -> None:
         self.redactor = Redactor(self.choices.redact)
+        self._succeeds = compile_test(self.choices.success_if) if self.choices.success_if is not None else None
 
-    @property
-    def unmatched(self) -> Unmatched:
-        """Raw actions that no profile knew, over all profiles used."""
-        total = Unmatched()
-        for name in sorted(self.actions):
-            total.update(self.actions[name].canonicalizer.unmatched)
-        return total
+    def verdict(self, known: dict[str, Any]) -> bool | None:
+        """What ``--success-if`` says of an episode; None when it is not given, or cannot tell."""
+        return self._succeeds(lambda name: lookup(known, name)) if self._succeeds is not None else None
 
     def complete(self, raw: RawEpisode, format_name: str, place: Place, *, clean: bool = False) -> bool:
         """Make ``raw`` a trajectory, in place; false when an option drops it (which is counted).
@@ -125,9 +130,8 @@ class Assembler:
             known = known_fields(raw, len(raw.steps))
             if choices.task_type is not None and (value := lookup(known, choices.task_type)) is not None:
                 raw.task_type = value if isinstance(value, str) else sorted_dumps(value)
-            if choices.success_if is not None:
-                verdict = choices.success_if(lambda name: lookup(known, name))
-                raw.success = raw.success if verdict is None else verdict
+            verdict = self.verdict(known)
+            raw.success = raw.success if verdict is None else verdict
         if raw.success is None and raw.reward is not None and raw.reward in (0.0, 1.0):
             raw.success = raw.reward == 1.0
 

@@ -136,7 +136,7 @@ def _outcome(record: Trajectory, assembler: Assembler) -> dict[str, Any]:
     if choices.success_if is None and choices.task_type is None:
         return changes
     known = {**known_fields(record, len(record.actions)), **changes}
-    if choices.success_if is not None and (verdict := choices.success_if(lambda name: lookup(known, name))) is not None:
+    if (verdict := assembler.verdict(known)) is not None:
         changes["success"] = verdict
     if choices.task_type is not None and (value := lookup(known, choices.task_type)) is not None:
         changes["task_type"] = value if isinstance(value, str) else sorted_dumps(value)

@@ -1,14 +1,12 @@
-"""All inputs → one stream of trajectories, in order, with one process or several.
+"""All inputs → one stream of trajectories, in order, in this process.
 
-With ``-j N`` batches of lines (and whole files, where a record is more than a line) go to worker processes
-and come back in order. The profile of an environment is chosen from the first record in which it comes
-up: a worker that meets an undecided one says so, and the batch is done again when everything before it
-has been, so that the choice, and with it every byte, is the same for any N.
+:mod:`xskill.canon.parallel` does the same with several.
 """
 
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -54,32 +52,44 @@ class Totals:
 
     counts: Counts = field(default_factory=Counts)
     unmatched: Unmatched = field(default_factory=Unmatched)
-    redacted: dict[str, int] = field(default_factory=dict)
+    redacted: Counter[str] = field(default_factory=Counter)
     tallies: dict[str, Tally] = field(default_factory=dict)
     """Per format: what was not carried over."""
-    profiles: dict[str, int] = field(default_factory=dict)
     files: int = 0
 
     def tally(self, format_name: str) -> Tally:
         """The tally of a format."""
         return self.tallies.setdefault(format_name, Tally())
 
+    def add(self, other: Totals) -> None:
+        """Add what another run (of a worker, or of one input) came to."""
+        self.counts.add(other.counts)
+        self.unmatched.update(other.unmatched)
+        self.redacted.update(other.redacted)
+        for name, tally in other.tallies.items():
+            self.tally(name).add(tally)
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """An input begins here; ``source`` is None for a folder."""
+
+    name: str
+    source: Input | None
+
+
+Item = Event | Begin
+
 
 def read_logs(
-    files: Sequence[str],
-    settings: Settings,
-    totals: Totals,
-    *,
-    note: Callable[[str], None],
-    on_input: Callable[[Input | None, str], None] = lambda source, name: None,
-) -> Iterator[Event]:
-    """Yield the trajectories (encoded) and bad records of all inputs, in order, in this process.
+    files: Sequence[str], settings: Settings, totals: Totals, *, note: Callable[[str], None]
+) -> Iterator[Item]:
+    """Yield the trajectories (encoded) and bad records of all inputs, in order.
 
     Args:
         files: names of files, folders of a folder format; none or ``-`` is stdin.
         totals: is filled while reading; complete when the iterator is exhausted.
         note: told what a person should know (trailing bytes after a gzip stream …).
-        on_input: called when an input begins, with None for a folder.
 
     Raises:
         NoInput: a file that is missing, or a folder that no format claims.
@@ -89,24 +99,42 @@ def read_logs(
     ensure_input(files)
     assembler = Assembler(settings.choices)
     for name in files or ["-"]:
-        totals.files += 1
-        assembler.decided = {}
-        if name != "-" and os.path.isdir(name):
-            on_input(None, name)
-            yield from _folder(name, forced, assembler, totals)
-            continue
-        try:
-            for source in open_inputs([name], note):
-                on_input(source, name)
-                yield from _input(source, forced, assembler, totals)
-        except BadRecord as error:
-            yield error.at(name)
-    totals.counts = assembler.counts
-    totals.unmatched = assembler.unmatched
-    totals.redacted = dict(assembler.redactor.counts)
+        yield from read_input(name, forced, assembler, totals, note)
+    collect(assembler, totals)
 
 
-def _input(source: Input, forced: Format | None, assembler: Assembler, totals: Totals) -> Iterator[Event]:
+def read_input(
+    name: str, forced: Format | None, assembler: Assembler, totals: Totals, note: Callable[[str], None]
+) -> Iterator[Item]:
+    """The same for one input; the profile is chosen anew for each."""
+    totals.files += 1
+    assembler.decided = {}
+    if name != "-" and os.path.isdir(name):
+        yield Begin(name, None)
+        yield from _folder(name, forced, assembler, totals)
+        return
+    try:
+        for source in open_inputs([name], note):
+            yield Begin(name, source)
+            yield from read_source(source, forced, assembler, totals)
+    except BadRecord as error:
+        yield error.at(name)
+
+
+def collect(assembler: Assembler, totals: Totals) -> None:
+    """Move an assembler's counts into the totals; it counts from zero again."""
+    totals.counts.add(assembler.counts)
+    assembler.counts = Counts()
+    for name in sorted(assembler.actions):
+        canonicalizer = assembler.actions[name].canonicalizer
+        totals.unmatched.update(canonicalizer.unmatched)
+        canonicalizer.unmatched = Unmatched()
+    totals.redacted.update(assembler.redactor.counts)
+    assembler.redactor.counts.clear()
+
+
+def read_source(source: Input, forced: Format | None, assembler: Assembler, totals: Totals) -> Iterator[Event]:
+    """Everything in an opened input."""
     converter = Converter(assembler, source.name)
     place = place_of(source)
     if source.container == "parquet":

@@ -64,6 +64,10 @@ def command(
     unmatched: Annotated[
         Optional[str], typer.Option(metavar="FILE", help="List the raw actions that the profile does not know.")
     ] = None,
+    jobs: Annotated[
+        int,
+        typer.Option("-j", "--jobs", metavar="N", min=1, help="Worker processes; the same output for any N."),
+    ] = 1,
     list_formats: Annotated[bool, typer.Option("--list-formats", help="List the formats and leave.")] = False,
     output: Output = None,
     to: To = None,
@@ -82,7 +86,6 @@ def command(
     from xskill.errors import BadRecord, UsageError
     from xskill.records import Trajectory
     from xskill.streams.run import Run
-    from xskill.streams.source import Input
     from xskill.streams.write import open_output, write_text
 
     if list_formats:
@@ -90,41 +93,45 @@ def command(
         return
     if from_format and field_map:
         raise UsageError("--from and --map exclude one another")
+    if success_if is not None:
+        compile_test(success_if)
     choices = Choices(
         profile=profile,
-        success_if=compile_test(success_if) if success_if else None,
+        success_if=success_if,
         task_type=task_type,
         outcomes=read_outcomes(outcomes, outcomes_key) if outcomes else None,
         redact=redact,
         respond=not no_respond,
         drop=frozenset(_mark(word) for word in (drop or "").split(",") if word.strip()),
     )
+    settings = Settings(choices, from_format, field_map)
     totals = Totals()
     with Run("canon", quiet=quiet, rejects=rejects) as run, open_output(output, to=to, kind=Trajectory) as out:
-        current: list[Input | None] = [None]
-        before = [0]
+        if jobs == 1:
+            items = read_logs(files or [], settings, totals, note=run.note)
+        else:
+            from xskill.canon.parallel import read_logs_parallel
 
-        def finish() -> None:
-            if current[0] is not None:
-                run.end_input(current[0], run.read - before[0])
-
-        def start(source: Input | None, name: str) -> None:
-            finish()
-            current[0], before[0] = source, run.read
-            if source is not None:
-                run.start_input(source)
-
-        for event in read_logs(files or [], Settings(choices, from_format, field_map), totals,
-                               note=run.note, on_input=start):  # fmt: skip
-            run.read += 1
-            if isinstance(event, BadRecord):
-                run.bad(event)
-                continue
-            run.kept += 1
-            out.write_line(event)
-            if current[0] is not None:
-                run.progress(current[0])
-        finish()
+            items = read_logs_parallel(files or [], settings, totals, note=run.note, workers=jobs)
+        source, before = None, 0
+        for item in items:
+            if isinstance(item, bytes):
+                run.read += 1
+                run.kept += 1
+                out.write_line(item)
+                if source is not None:
+                    run.progress(source)
+            elif isinstance(item, BadRecord):
+                run.read += 1
+                run.bad(item)
+            else:
+                if source is not None:
+                    run.end_input(source, run.read - before)
+                source, before = item.source, run.read
+                if source is not None:
+                    run.start_input(source)
+        if source is not None:
+            run.end_input(source, run.read - before)
         run.check_input()
         for part in _summary(totals):
             run.set_summary(part)

@@ -1,0 +1,235 @@
+"""``canon -j N``: the same stream from several processes, byte for byte.
+
+Batches of lines (and small files, and files in which a record is more than a line, whole) go to worker processes
+and come back in order. The profile of an environment is chosen from the first record in which it comes up: a
+worker that meets an undecided one says so, and its batch is done again when everything before it has been.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field
+from typing import Any
+
+from xskill.canon.actions import Sample
+from xskill.canon.assemble import Assembler, Undecided
+from xskill.canon.convert import Converter, Event, open_whole, place_of
+from xskill.canon.episode import Place
+from xskill.canon.formats import BY_NAME
+from xskill.canon.formats.table import Format
+from xskill.canon.ingest import Line, Log
+from xskill.canon.pipeline import Begin, Item, Settings, Totals, collect, read_input
+from xskill.canon.profile import detect_profile
+from xskill.errors import BadRecord, XskillError
+from xskill.streams.source import Input, ensure_input, open_input
+
+BATCH = 1 << 20
+"""Bytes of lines that go to a worker at once, and the largest file that goes whole."""
+
+
+@dataclass(slots=True)
+class _Batch:
+    """Lines of one input."""
+
+    name: str
+    stem: str
+    file: str | None
+    format: str | None
+    """null = the format that ``--map`` describes."""
+    lines: list[Line]
+    decided: dict[str, str]
+
+
+@dataclass(slots=True)
+class _Done:
+    """What a worker made of a batch or a file; ``undecided`` when it has to be done again."""
+
+    events: list[Event] = field(default_factory=list)
+    totals: Totals = field(default_factory=Totals)
+    notes: list[str] = field(default_factory=list)
+    undecided: tuple[str, list[Sample]] | None = None
+
+
+_worker: dict[str, Any] = {}
+"""Settings, forced format and assembler of this worker process."""
+
+
+def read_logs_parallel(
+    files: Sequence[str], settings: Settings, totals: Totals, *, note: Callable[[str], None], workers: int
+) -> Iterator[Item]:
+    """As :func:`xskill.canon.pipeline.read_logs`, with worker processes.
+
+    Raises:
+        XskillError: a worker died.
+    """
+    forced = settings.forced()
+    ensure_input(files)
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_start, initargs=(settings,))
+    try:
+        yield from _Stream(pool, workers, settings, totals, note).read(files or ["-"], forced)
+    except BrokenProcessPool:
+        raise XskillError("canon: a worker process died (out of memory?); try with -j 1") from None
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+class _Stream:
+    """Jobs in flight, in the order of the input."""
+
+    def __init__(
+        self,
+        pool: ProcessPoolExecutor,
+        workers: int,
+        settings: Settings,
+        totals: Totals,
+        note: Callable[[str], None],
+    ) -> None:
+        self.pool = pool
+        self.room = 2 * workers + 1
+        self.totals = totals
+        self.note = note
+        self.waiting: deque[tuple[_Batch | None, Future[_Done]] | Begin] = deque()
+        self.assembler = Assembler(settings.choices)
+
+    def read(self, files: Sequence[str], forced: Format | None) -> Iterator[Item]:
+        for name in files:
+            yield from self._input(name, forced)
+        yield from self._drain(0)
+
+    def _input(self, name: str, forced: Format | None) -> Iterator[Item]:
+        """Queue the jobs of one input; what is not a file of lines, or is stdin, is read here."""
+        self.totals.files += 1
+        if name != "-" and os.path.isdir(name):
+            self._submit_file(name, None)
+            return
+        source = None
+        try:
+            source = open_input(name, self.note)
+            small = source.size is not None and source.size <= BATCH
+            if name != "-" and (small or source.container != "text"):
+                source.stream.close()
+                self._submit_file(name, source)
+            else:
+                log = open_whole(source, forced)
+                if log.mode == "lines" and log.format.unit == "record":
+                    yield from self._lines(log, source, forced)
+                elif name != "-":
+                    source.stream.close()
+                    self._submit_file(name, source)
+                else:
+                    yield from self._drain(0)
+                    yield Begin(name, source)
+                    yield from self._here(log, source)
+        except BadRecord as error:
+            yield from self._drain(0)
+            if source is None:
+                yield Begin(name, None)
+            yield error.at(name)
+        except XskillError:
+            yield from self._drain(0)  # what came before the error has been promised
+            raise
+        finally:
+            if source is not None:
+                source.stream.close()
+
+    def _lines(self, log: Log, source: Input, forced: Format | None) -> Iterator[Item]:
+        """The first batch is done here, so that the usual environments are decided before the others start."""
+        place = place_of(source)
+        name = None if forced is not None and forced.name not in BY_NAME else log.format.name
+        decided: dict[str, str] = {}
+        first = True
+        for lines in _batches(log.lines):
+            if first:
+                yield from self._drain(0)
+                yield Begin(source.name, source)
+                self.assembler.decided = decided
+                place.tally = self.totals.tally(log.format.name)
+                yield from Converter(self.assembler, source.name).lines(log.format, lines, place)
+                collect(self.assembler, self.totals)
+                first = False
+                continue
+            batch = _Batch(source.name, place.stem, place.file, name, lines, decided)
+            self.waiting.append((batch, self.pool.submit(_do_lines, batch)))
+            yield from self._drain(self.room)
+        yield from self._drain(0)
+
+    def _here(self, log: Log, source: Input) -> Iterator[Item]:
+        place = place_of(source)
+        place.tally = self.totals.tally(log.format.name)
+        self.assembler.decided = {}
+        yield from Converter(self.assembler, source.name).log(log, place)
+        collect(self.assembler, self.totals)
+
+    def _submit_file(self, name: str, source: Input | None) -> None:
+        self.waiting.append(Begin(name, source))
+        self.waiting.append((None, self.pool.submit(_do_file, name)))
+
+    def _drain(self, leave: int) -> Iterator[Item]:
+        """Give out finished jobs, in order, until ``leave`` are waiting."""
+        while len(self.waiting) > leave:
+            job = self.waiting.popleft()
+            if isinstance(job, Begin):
+                yield job
+                continue
+            batch, future = job
+            done = future.result()
+            while done.undecided is not None and batch is not None:
+                key, sample = done.undecided
+                if key not in batch.decided:
+                    batch.decided[key] = detect_profile(key or None, sample)
+                done = self.pool.submit(_do_lines, batch).result()
+            self.totals.add(done.totals)
+            for text in done.notes:
+                self.note(text)
+            yield from done.events
+
+
+def _batches(lines: Iterator[Line]) -> Iterator[list[Line]]:
+    batch: list[Line] = []
+    size = 0
+    for line in lines:
+        batch.append(line)
+        size += len(line[1])
+        if size >= BATCH:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _start(settings: Settings) -> None:
+    """Set up a worker process."""
+    _worker["forced"] = settings.forced()
+    _worker["assembler"] = Assembler(settings.choices)
+
+
+def _do_lines(batch: _Batch) -> _Done:
+    done = _Done()
+    assembler: Assembler = _worker["assembler"]
+    assembler.decided, assembler.may_decide = batch.decided, False
+    fmt = BY_NAME[batch.format] if batch.format is not None else _worker["forced"]
+    place = Place(batch.stem, batch.file, tally=done.totals.tally(fmt.name))
+    try:
+        done.events = list(Converter(assembler, batch.name).lines(fmt, batch.lines, place))
+    except Undecided as error:
+        collect(assembler, Totals())
+        return _Done(undecided=(error.key, error.sample))
+    collect(assembler, done.totals)
+    return done
+
+
+def _do_file(name: str) -> _Done:
+    done = _Done()
+    assembler: Assembler = _worker["assembler"]
+    assembler.may_decide = True
+    items = read_input(name, _worker["forced"], assembler, done.totals, done.notes.append)
+    done.events = [item for item in items if not isinstance(item, Begin)]
+    collect(assembler, done.totals)
+    done.totals.files = 0
+    return done
