@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from xskill.commands.tree_look import diff, show, stats
+from xskill.commands.tree_look import diff, explore, show, stats
 from xskill.commands.tree_use import context, instances, reward, tile
 
 command = typer.Typer(
@@ -17,6 +17,7 @@ command = typer.Typer(
 
 command.command("show", short_help="Draw the routines of a tree, the most useful first.")(show)
 command.command("stats", short_help="Count nodes, and how well a tree describes episodes.")(stats)
+command.command("explore", short_help="Write a tree and episodes as one HTML page.")(explore)
 command.command("diff", short_help="What changed from one tree to another.")(diff)
 command.command("tile", short_help="Add to trajectories the routines that they are made of.")(tile)
 command.command("instances", short_help="Make offline-RL instances of the routines in successes.")(instances)

@@ -1,4 +1,4 @@
-"""``xskill tree show | stats | diff``: look at a tree."""
+"""``xskill tree show | stats | diff | explore``: look at a tree."""
 
 from __future__ import annotations
 
@@ -128,3 +128,43 @@ def diff(
         write_text(output, differences.render(found, *trees, tiled, top))
     if exit_code and found.any:
         raise typer.Exit(1)
+
+
+def explore(
+    tree: TreeFile = None,
+    episodes: Annotated[
+        Optional[list[str]], typer.Option(metavar="FILE", help="Trajectories to show beside it; may be repeated.")
+    ] = None,
+    max_episodes: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Most episodes in the page: failures up to a half, evenly spread.")
+    ] = 500,
+    output: Output = None,
+    rejects: Rejects = None,
+    quiet: Quiet = False,
+) -> None:
+    """Example: xskill tree explore tree.jsonl --episodes episodes.jsonl -o tree.html
+
+    Write one HTML file that needs no network: the forest, a sortable and searchable table of its routines, every node
+    in full with real occurrences, and the episodes as streams of tiles, with a slider that replays the merges.
+    """
+    from xskill.records import Trajectory
+    from xskill.streams.read import read_records
+    from xskill.streams.run import Run
+    from xskill.streams.text import write_text
+    from xskill.tree.explorer.build import page
+    from xskill.tree.explorer.sample import chosen
+    from xskill.tree.model import read_tree
+    from xskill.tree.tile import each_good, own_start
+
+    one_stdin(tree, episodes or [])
+    read = read_tree(tree or [])
+    records: list[Trajectory] = []
+    if episodes:
+        with Run("tree explore", quiet=quiet, rejects=rejects) as run:
+            found = read_records(episodes, Trajectory, run)
+            records = [record for record, _ in each_good(found, lambda t: (t, own_start(t)), run)]
+            shown = chosen(records, max_episodes)
+            if len(shown) < len(records):
+                run.note(f"the page shows {len(shown):,} of {len(records):,} episodes (--max-episodes)")
+            records = shown
+    write_text(output, page(read, records))
