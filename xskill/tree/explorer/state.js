@@ -11,7 +11,7 @@ const COLUMNS = [
   { key: "rate", name: "success", width: 74, of: (n) => n.low, cell: (n) => percent(n.rate) },
   { key: "bar", name: "0 – 100%", width: 104, of: (n) => n.rate, cell: (n) => bar(n, 88) },
   { key: "lift", name: "lift", width: 62, of: (n) => n.lift, cell: (n) => factor(n.lift) },
-  { key: "q", name: "q", width: 58, of: (n) => n.q, cell: (n) => small(n.q) },
+  { key: "q", name: "q", width: 70, of: (n) => n.q, cell: (n) => small(n.q) },
   { key: "depth", name: "depth", width: 58, of: (n) => n.depth, cell: (n) => n.depth },
   { key: "length", name: "length", width: 62, of: (n) => n.length, cell: (n) => n.length },
 ];
