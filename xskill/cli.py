@@ -18,20 +18,20 @@ from xskill.errors import EXIT_CLOSED_PIPE, EXIT_INTERRUPTED, EXIT_USAGE, Xskill
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "canon": ("xskill.commands.canon", "Turn raw agent logs into trajectories with canonical actions."),
+    "mine": ("xskill.commands.mine", "Mine the X-Tree of routines that trajectories share."),
+    "tree": ("xskill.commands.tree", "Look at an X-Tree, tile episodes, make instances, rewards and context of it."),
+    "rollout": ("xskill.commands.rollout", "Sample rollout trees, build, show and check them."),
+    "credit": ("xskill.commands.credit", "Credit the turns of rollout trees, with bounded targets or as a baseline."),
+    "distill": ("xskill.commands.distill", "Turn trajectories and rollouts into a SkillBank, evidence or edits."),
+    "bank": ("xskill.commands.bank", "Show, change, retrieve from, export and evaluate a SkillBank."),
+    "gate": ("xskill.commands.gate", "Decide whether a candidate bank may replace the current one."),
     "head": ("xskill.commands.head", "Pass the first records of a stream on."),
     "check": ("xskill.commands.check", "Validate records against their contracts."),
     "schema": ("xskill.commands.schema", "Print the JSON Schema of a contract."),
     "stats": ("xskill.commands.stats", "Count episodes, steps, outcomes, task types, lengths and tokens."),
     "filter": ("xskill.commands.filter", "Select records by an SQL expression over their columns."),
     "split": ("xskill.commands.split", "Assign train, evolve, validation and test by a hash of a field."),
-    "mine": ("xskill.commands.mine", "Mine the X-Tree of routines that trajectories share."),
-    "tree": ("xskill.commands.tree", "Look at an X-Tree, tile episodes, make instances, rewards and context of it."),
     "worker": ("xskill.commands.worker", "Speak the worker protocol of `xskill rollout` for a known environment."),
-    "rollout": ("xskill.commands.rollout", "Sample rollout trees, build, show and check them."),
-    "credit": ("xskill.commands.credit", "Credit the turns of rollout trees, with bounded targets or as a baseline."),
-    "gate": ("xskill.commands.gate", "Decide whether a candidate bank may replace the current one."),
-    "bank": ("xskill.commands.bank", "Show, change, retrieve from, export and evaluate a SkillBank."),
-    "distill": ("xskill.commands.distill", "Turn trajectories and rollouts into a SkillBank, evidence or edits."),
 }
 """Name → (module that holds ``command``, one-line help). ``command`` is a function or a ``typer.Typer``."""
 
