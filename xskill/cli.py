@@ -19,10 +19,10 @@ from xskill.errors import EXIT_CLOSED_PIPE, EXIT_INTERRUPTED, EXIT_USAGE, Xskill
 COMMANDS: dict[str, tuple[str, str]] = {
     "canon": ("xskill.commands.canon", "Turn raw agent logs into trajectories with canonical actions."),
     "mine": ("xskill.commands.mine", "Mine the X-Tree of routines that trajectories share."),
-    "tree": ("xskill.commands.tree", "Look at an X-Tree, tile episodes, make instances, rewards and context of it."),
+    "tree": ("xskill.commands.tree", "Look at a tree; tiles, instances, rewards and context cards of it."),
     "rollout": ("xskill.commands.rollout", "Sample rollout trees, build, show and check them."),
-    "credit": ("xskill.commands.credit", "Credit the turns of rollout trees, with bounded targets or as a baseline."),
-    "distill": ("xskill.commands.distill", "Turn trajectories and rollouts into a SkillBank, evidence or edits."),
+    "credit": ("xskill.commands.credit", "Credit the turns of rollout trees, our way or as a baseline."),
+    "distill": ("xskill.commands.distill", "Turn episodes and rollouts into a SkillBank, evidence or edits."),
     "bank": ("xskill.commands.bank", "Show, change, retrieve from, export and evaluate a SkillBank."),
     "gate": ("xskill.commands.gate", "Decide whether a candidate bank may replace the current one."),
     "head": ("xskill.commands.head", "Pass the first records of a stream on."),
@@ -31,7 +31,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "stats": ("xskill.commands.stats", "Count episodes, steps, outcomes, task types, lengths and tokens."),
     "filter": ("xskill.commands.filter", "Select records by an SQL expression over their columns."),
     "split": ("xskill.commands.split", "Assign train, evolve, validation and test by a hash of a field."),
-    "worker": ("xskill.commands.worker", "Speak the worker protocol of `xskill rollout` for a known environment."),
+    "worker": ("xskill.commands.worker", "Environments and models that `xskill rollout` can drive."),
 }
 """Name → (module that holds ``command``, one-line help). ``command`` is a function or a ``typer.Typer``."""
 
