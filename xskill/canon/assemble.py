@@ -15,6 +15,7 @@ from xskill.canon.actions import Actions, Sample, samples, set_dense_turns
 from xskill.canon.canonicalize import Canonicalizer
 from xskill.canon.episode import Place, RawEpisode, RawStep
 from xskill.canon.fields import at
+from xskill.canon.goal import goal_options
 from xskill.canon.outcomes import Outcomes
 from xskill.canon.profile import detect_profile, load_profile
 from xskill.canon.redact import Redactor
@@ -103,7 +104,10 @@ class Assembler:
             steps = raw.steps = [step for step in steps if step.kind != "respond"]
         if steps:
             set_dense_turns(steps)
-            raw.actions, raw.args = self._profile(raw, steps).complete(steps, raw.options, clean=clean)
+            under = self._profile(raw, steps)
+            if raw.options is None and under.canonicalizer.profile.uses_goal:
+                raw.options = goal_options(raw.task)
+            raw.actions, raw.args = under.complete(steps, raw.options, clean=clean)
         else:
             raw.actions, raw.args = [], []
         self.counts.trajectories += 1

@@ -16,6 +16,7 @@ from xskill.canon.episode import Place, RawEpisode
 from xskill.canon.formats.own import NAME as OWN
 from xskill.canon.formats.table import Format
 from xskill.canon.ingest import Line, Log, detect_value, open_log, read_document, unknown_format
+from xskill.canon.loss import Loss
 from xskill.canon.own import read_own
 from xskill.canon.parse import parse
 from xskill.errors import BadRecord
@@ -37,9 +38,14 @@ class Converter:
     assembler: Assembler
     name: str = "-"
     """The input as the user wrote it, for errors."""
+    losses: dict[str, Loss] | None = None
+    """Gets what records lose, by format; None = not measured."""
 
     def lines(self, fmt: Format, lines: Iterable[Line], place: Place) -> Iterator[Event]:
         """Records of lines, each on its own."""
+        if self.losses is not None:
+            yield from self._measured_lines(fmt, lines, place)
+            return
         own = fmt.name == OWN
         suspects = self.assembler.redactor.suspects
         fast = fmt.fast() if fmt.fast is not None else None
@@ -74,7 +80,7 @@ class Converter:
         elif fmt.unit == "stream":
             values = _document_values(log.document, fmt, place) if log.mode == "document" else None
             values = values or _line_values(log.lines, place, self.name)
-            yield from self._guarded(fmt, values, place)
+            yield from self._stream(fmt, values, place)
         elif log.mode == "document":
             for record in read_document(log.document, fmt):
                 if isinstance(record, BadRecord):
@@ -88,6 +94,9 @@ class Converter:
 
     def value(self, fmt: Format, value: Any, place: Place) -> Iterator[Event]:
         """One parsed record."""
+        if self.losses is not None:
+            yield from self._measured(fmt, value, self._plain().value(fmt, value, place))
+            return
         if fmt.name == OWN:
             number = place.number
             for event in self.lines(fmt, [(number, orjson.dumps(value))], place):
@@ -104,7 +113,7 @@ class Converter:
         """Rows of a Parquet table."""
         fmt = forced
         if fmt is not None and fmt.unit == "stream":
-            yield from self._guarded(fmt, iter(enumerate(rows, 1)), place)
+            yield from self._stream(fmt, iter(enumerate(rows, 1)), place)
             return
         for number, row in enumerate(rows, 1):
             if fmt is None:
@@ -113,6 +122,39 @@ class Converter:
                     raise unknown_format(self.name)
             place.number = number
             yield from self.value(fmt, row, place)
+
+    def _stream(self, fmt: Format, values: Iterator[tuple[int, Any]], place: Place) -> Iterator[Event]:
+        """Records that only together make episodes."""
+        if self.losses is None:
+            yield from self._guarded(fmt, values, place)
+            return
+        seen: list[Any] = []
+        kept = ((number, seen.append(value) or value) for number, value in values)  # type: ignore[func-returns-value]
+        yield from self._measured(fmt, seen, self._guarded(fmt, kept, place))
+
+    def _measured_lines(self, fmt: Format, lines: Iterable[Line], place: Place) -> Iterator[Event]:
+        plain = self._plain()
+        for number, raw in lines:
+            try:
+                value = parse(raw)[0] if raw else None
+            except BadRecord:
+                value = None
+            yield from self._measured(fmt, value, plain.lines(fmt, [(number, raw)], place))
+
+    def _measured(self, fmt: Format, source: Any, events: Iterable[Event]) -> Iterator[Event]:
+        """Pass events on and compare them with the source that they come from."""
+        assert self.losses is not None
+        made: list[bytes] = []
+        for event in events:
+            if isinstance(event, bytes):
+                made.append(event)
+            yield event
+        if source is not None and fmt.name != OWN:
+            self.losses.setdefault(fmt.name, Loss()).compare(source, made)
+
+    def _plain(self) -> Converter:
+        """The same without measuring."""
+        return Converter(self.assembler, self.name)
 
     def whole(self, fmt: Format, thing: Any, place: Place) -> Iterator[Event]:
         """A folder or an archive."""

@@ -150,7 +150,7 @@ class _Stream:
                 yield Begin(source.name, source)
                 self.assembler.decided = decided
                 place.tally = self.totals.tally(log.format.name)
-                yield from Converter(self.assembler, source.name).lines(log.format, lines, place)
+                yield from Converter(self.assembler, source.name, self.totals.losses).lines(log.format, lines, place)
                 collect(self.assembler, self.totals)
                 first = False
                 continue
@@ -163,7 +163,7 @@ class _Stream:
         place = place_of(source)
         place.tally = self.totals.tally(log.format.name)
         self.assembler.decided = {}
-        yield from Converter(self.assembler, source.name).log(log, place)
+        yield from Converter(self.assembler, source.name, self.totals.losses).log(log, place)
         collect(self.assembler, self.totals)
 
     def _submit_file(self, name: str, source: Input | None) -> None:
@@ -206,17 +206,18 @@ def _batches(lines: Iterator[Line]) -> Iterator[list[Line]]:
 def _start(settings: Settings) -> None:
     """Set up a worker process."""
     _worker["forced"] = settings.forced()
+    _worker["settings"] = settings
     _worker["assembler"] = Assembler(settings.choices)
 
 
 def _do_lines(batch: _Batch) -> _Done:
-    done = _Done()
+    done = _Done(totals=_worker["settings"].totals())
     assembler: Assembler = _worker["assembler"]
     assembler.decided, assembler.may_decide = batch.decided, False
     fmt = BY_NAME[batch.format] if batch.format is not None else _worker["forced"]
     place = Place(batch.stem, batch.file, tally=done.totals.tally(fmt.name))
     try:
-        done.events = list(Converter(assembler, batch.name).lines(fmt, batch.lines, place))
+        done.events = list(Converter(assembler, batch.name, done.totals.losses).lines(fmt, batch.lines, place))
     except Undecided as error:
         collect(assembler, Totals())
         return _Done(undecided=(error.key, error.sample))
@@ -225,7 +226,7 @@ def _do_lines(batch: _Batch) -> _Done:
 
 
 def _do_file(name: str) -> _Done:
-    done = _Done()
+    done = _Done(totals=_worker["settings"].totals())
     assembler: Assembler = _worker["assembler"]
     assembler.may_decide = True
     items = read_input(name, _worker["forced"], assembler, done.totals, done.notes.append)

@@ -18,6 +18,7 @@ from xskill.canon.episode import Place, Tally
 from xskill.canon.formats import BY_NAME, FORMATS
 from xskill.canon.formats.table import Format
 from xskill.canon.ingest import unknown_format
+from xskill.canon.loss import Loss
 from xskill.canon.mapping import mapped_format, parse_map
 from xskill.errors import BadRecord, NoInput, UsageError
 from xskill.streams.source import Input, ensure_input, open_inputs
@@ -30,6 +31,12 @@ class Settings:
     choices: Choices
     format: str | None = None
     map: str | None = None
+    report: bool = False
+    """Compare every record with what was made of it."""
+
+    def totals(self) -> Totals:
+        """Totals of a run, from zero."""
+        return Totals(losses={} if self.report else None)
 
     def forced(self) -> Format | None:
         """The format that ``--from`` or ``--map`` names.
@@ -55,6 +62,8 @@ class Totals:
     redacted: Counter[str] = field(default_factory=Counter)
     tallies: dict[str, Tally] = field(default_factory=dict)
     """Per format: what was not carried over."""
+    losses: dict[str, Loss] | None = None
+    """Per format: the fields that were not carried over; None when no report is wanted."""
     files: int = 0
 
     def tally(self, format_name: str) -> Tally:
@@ -68,6 +77,9 @@ class Totals:
         self.redacted.update(other.redacted)
         for name, tally in other.tallies.items():
             self.tally(name).add(tally)
+        if self.losses is not None and other.losses is not None:
+            for name, loss in other.losses.items():
+                self.losses.setdefault(name, Loss()).add(loss)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +147,7 @@ def collect(assembler: Assembler, totals: Totals) -> None:
 
 def read_source(source: Input, forced: Format | None, assembler: Assembler, totals: Totals) -> Iterator[Event]:
     """Everything in an opened input."""
-    converter = Converter(assembler, source.name)
+    converter = Converter(assembler, source.name, totals.losses)
     place = place_of(source)
     if source.container == "parquet":
         from xskill.canon.tables import read_table

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Optional
+from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
 from xskill.commands.options import Files, Output, Quiet, Rejects, To
+
+if TYPE_CHECKING:
+    from xskill.canon.learn import Learner
+    from xskill.canon.pipeline import Totals
 
 
 def command(
@@ -64,6 +68,19 @@ def command(
     unmatched: Annotated[
         Optional[str], typer.Option(metavar="FILE", help="List the raw actions that the profile does not know.")
     ] = None,
+    learn: Annotated[
+        Optional[str],
+        typer.Option(
+            metavar="OUT.toml", help="Mine templates from the raw actions and write a profile to edit and use."
+        ),
+    ] = None,
+    report: Annotated[
+        Optional[str],
+        typer.Option(metavar="FILE", help="Say per format what was not carried over (JSON if FILE ends in .json)."),
+    ] = None,
+    as_name: Annotated[
+        str, typer.Option("--as", metavar="NAME", help="trajectory, or atif (Agent Trajectory Interchange Format 1.7).")
+    ] = "trajectory",
     jobs: Annotated[
         int,
         typer.Option("-j", "--jobs", metavar="N", min=1, help="Worker processes; the same output for any N."),
@@ -80,13 +97,15 @@ def command(
     only from a verifier's word (a reward, a resolved flag, a scorer); what the agent claims goes to extra.claim.
     """
     from xskill.canon.assemble import Choices
+    from xskill.canon.learn import Learner
     from xskill.canon.outcomes import read_outcomes
-    from xskill.canon.pipeline import Settings, Totals, read_logs
+    from xskill.canon.pipeline import Settings, read_logs
+    from xskill.canon.report import report_text
     from xskill.canon.success import compile_test
     from xskill.errors import BadRecord, UsageError
     from xskill.records import Trajectory
     from xskill.streams.run import Run
-    from xskill.streams.write import open_output, write_text
+    from xskill.streams.write import container_of, open_output, write_text
 
     if list_formats:
         write_text(output, _formats())
@@ -104,8 +123,13 @@ def command(
         respond=not no_respond,
         drop=frozenset(_mark(word) for word in (drop or "").split(",") if word.strip()),
     )
-    settings = Settings(choices, from_format, field_map)
-    totals = Totals()
+    if as_name not in ("trajectory", "atif"):
+        raise UsageError(f"--as {as_name}: expected trajectory or atif")
+    if as_name == "atif" and container_of(output, to) == "parquet":
+        raise UsageError("--as atif is written as JSON lines, not as Parquet")
+    settings = Settings(choices, from_format, field_map, report is not None)
+    totals = settings.totals()
+    learner = Learner()
     with Run("canon", quiet=quiet, rejects=rejects) as run, open_output(output, to=to, kind=Trajectory) as out:
         if jobs == 1:
             items = read_logs(files or [], settings, totals, note=run.note)
@@ -118,7 +142,9 @@ def command(
             if isinstance(item, bytes):
                 run.read += 1
                 run.kept += 1
-                out.write_line(item)
+                if learn is not None:
+                    _learn(learner, item)
+                out.write_line(item if as_name == "trajectory" else _atif(item))
                 if source is not None:
                     run.progress(source)
             elif isinstance(item, BadRecord):
@@ -137,12 +163,33 @@ def command(
             run.set_summary(part)
     if unmatched is not None:
         write_text(unmatched, _unmatched_table(totals))
+    if report is not None:
+        write_text(report, report_text(totals, as_json=report.endswith(".json")))
+    if learn is not None:
+        write_text(learn, learner.toml())
 
 
 def _mark(word: str) -> str:
     """``subagents`` and ``subagent`` are the same mark."""
     word = word.strip().lower()
     return word[:-1] if word.endswith("s") and word != "headless" else word
+
+
+def _learn(learner: Learner, line: bytes) -> None:
+    """Note the raw actions of one trajectory."""
+    from xskill.records import Trajectory, decode
+
+    for step in decode(line, Trajectory).steps or ():
+        learner.add(step.action, step.kind)
+
+
+def _atif(line: bytes) -> bytes:
+    import msgspec
+
+    from xskill.canon.atif_out import to_atif
+    from xskill.records import Trajectory, decode
+
+    return msgspec.json.encode(to_atif(decode(line, Trajectory)))
 
 
 def _formats() -> str:
@@ -152,10 +199,7 @@ def _formats() -> str:
     return "\n".join(f"{fmt.name:<{width}}  {fmt.description}" for fmt in FORMATS)
 
 
-def _summary(totals: object) -> list[str]:
-    from xskill.canon.pipeline import Totals
-
-    assert isinstance(totals, Totals)
+def _summary(totals: Totals) -> list[str]:
     counts, unmatched = totals.counts, totals.unmatched
     files = f"{totals.files:,} file{'s' if totals.files != 1 else ''}"
     parts = [f"{counts.trajectories:,} trajectories, {counts.steps:,} steps from {files}"]
@@ -173,10 +217,8 @@ def _summary(totals: object) -> list[str]:
     return parts
 
 
-def _unmatched_table(totals: object) -> str:
-    from xskill.canon.pipeline import Totals
+def _unmatched_table(totals: Totals) -> str:
     from xskill.streams.terminal import clean_line
 
-    assert isinstance(totals, Totals)
     rows = totals.unmatched.most_common()
     return "\n".join(f"{count}\t{clean_line(raw)}" for raw, count in rows)

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from xskill.canon.atif_out import RESTORED
 from xskill.canon.chat import read_call
 from xskill.canon.dialog import Call, Dialog, call_arguments
 from xskill.canon.episode import Place, RawEpisode, RawStep
@@ -101,6 +102,7 @@ def _steps(listed: list[Any], place: Place) -> tuple[Dialog, str | None]:
         thought = as_text(step.get("reasoning_content"))
         if calls or step.get("observation") is not None:
             made = dialog.agent(text, [Call(c.id, c.name, call_arguments(c.arguments)) for c in calls], thought=thought)
+            _restore(made, at(step, "extra.xskill_kinds"))
         else:
             commands, done, around = terminus_commands(text or "")
             made = dialog.agent(around if commands else text, commands, thought=thought)
@@ -109,6 +111,17 @@ def _steps(listed: list[Any], place: Place) -> tuple[Dialog, str | None]:
         _metrics(made, step.get("metrics"), f"steps[{index}].metrics")
         _results(dialog, made, step.get("observation"), place)
     return dialog, claim
+
+
+def _restore(made: list[RawStep], kinds: Any) -> None:
+    """Actions and commands that ``canon --as atif`` wrote as calls."""
+    if not isinstance(kinds, list):
+        return
+    for step, kind in zip([step for step in made if step.kind == "call"], kinds, strict=False):
+        name = RESTORED.get(str(kind))
+        if name is not None and step.name == name and isinstance(step.arguments, dict):
+            step.action, step.kind = as_text(step.arguments.get(name)), kind
+            step.name = step.arguments = None
 
 
 def _results(dialog: Dialog, made: list[RawStep], observation: Any, place: Place) -> None:
