@@ -42,9 +42,10 @@ def draw_card(tree: XTree, name: str, console: Console) -> None:
     """Print one node: its steps with their slots, its statistics, its parts, what it is part of, an example."""
     node, corpus = find(tree, name), corpus_of(tree)
     row = with_parts(node, tree, node.depth)
+    lift = "lift" if tree.header.outcome == "success" else "lift of failing"
     console.print(Text.assemble((clean_line(node.id), "bold"), "  ", tokens(chain(node.expansion))))
     _section(console, "steps", [(str(step), text) for step, text in enumerate(_steps(node), start=1)])
-    _section(console, "numbers", [("", Text(fact)) for fact in _facts(row, corpus.base_rate)])
+    _section(console, "numbers", [("", Text(fact)) for fact in _facts(row, corpus.base_rate, lift)])
     types = [UNTYPED if name is None else clean_line(name) for name in node.task_types or []]
     _section(console, "task types", [("", Text(name)) for name in types])
     _section(
@@ -80,6 +81,7 @@ def _routine(node: Node) -> Text:
 
 def _steps(node: Node) -> Iterator[Text]:
     """Each token with its slots: a variable that other slots share, a constant, or the usual values."""
+    told: set[str | None] = set()
     slots: dict[int, list[Slot]] = defaultdict(list)
     for slot in node.slots or []:
         slots[slot.step].append(slot)
@@ -90,13 +92,14 @@ def _steps(node: Node) -> Iterator[Text]:
             names = [f"?{slot.variable}" if slot.constant is None else slot.constant for slot in here]
             text.append(f"({clean_line(', '.join(names))})", style="bold")
         for slot in here:
-            if slot.constant is None and slot.values:
+            if slot.constant is None and slot.values and slot.variable not in told:
+                told.add(slot.variable)
                 usual = ", ".join(f"{value} {count(n)}" for value, n in slot.values[:MOST_VALUES])
                 text.append(f"   ?{clean_line(slot.variable or '')}: {clean_line(usual)}", style="dim")
         yield text
 
 
-def _facts(row: Routine, base: float | None) -> list[str]:
+def _facts(row: Routine, base: float | None, lift: str) -> list[str]:
     found = []
     if row.share is not None:
         found.append(f"covers {share(row.share)} of the actions of episodes with the mined outcome, as a whole tile")
@@ -105,5 +108,5 @@ def _facts(row: Routine, base: float | None) -> list[str]:
         against = "" if base is None else f", of all episodes {percent(base)}"
         found.append(f"success of {whose} {percent(row.rate)} {interval(row.low, row.high)}{against}")
     if row.lift is not None:
-        found.append(f"lift {factor(row.lift)}")
+        found.append(f"{lift} {factor(row.lift)}")
     return found + [fact for fact in wide_facts(row) if not fact.startswith("interval")]

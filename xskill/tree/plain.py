@@ -58,7 +58,10 @@ def lines(summary: Summary) -> Iterator[str]:
         return
     wanted = _COLUMNS + (_COMPARED if summary.wanted.compare else ()) + (_WIDE if summary.wanted.wide else ())
     columns = [(name, cell) for name, cell in wanted if any(cell(row) != UNKNOWN for _, row in rows)]
-    table = [["id", *(name for name, _ in columns), "task-type", "routine"]]
+    names = [name for name, _ in columns]
+    if summary.tree.header.outcome == "failure":
+        names = ["fail-lift" if name == "lift" else name for name in names]
+    table = [["id", *names, "task-type", "routine"]]
     for level, row in rows:
         task_type = UNKNOWN if row.task_type is None else clean_line(row.task_type).replace(" ", "_")
         cells = [cell(row).replace(", ", ",") for _, cell in columns]

@@ -157,7 +157,10 @@ def _columns(summary: Summary, rows: list[Routine], bar: int, gap: int) -> list[
         scale = ends[0] + ends[1].rjust(bar - len(ends[0]))
         add(f"{scale} {'rate':>4}", lambda row: rate(row, base, axis, bar))
     if any(row.lift is not None for row in rows):
-        add("lift", lambda row: Text(factor(row.lift), style=verdict(row, base)))
+        add(
+            "lift" if summary.tree.header.outcome == "success" else "fail lift",
+            lambda row: Text(factor(row.lift), style=verdict(row, base)),
+        )
     return found
 
 
