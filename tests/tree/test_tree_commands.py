@@ -140,3 +140,17 @@ def test_every_help_starts_with_an_example() -> None:
     assert b"Example: xskill mine episodes.jsonl | xskill tree show" in xskill("tree", "--help").stdout
     for name in ("show", "tile", "stats"):
         assert b"Example: xskill " in xskill("tree", name, "--help").stdout
+
+
+def test_parquet_in_and_out_gives_the_same_records(abc: Path, tmp_path: Path) -> None:
+    episodes = lines(
+        {"id": "1", "question_id": "q", "actions": ["a", "b", "c", "d"], "success": True},
+        {"id": "2", "question_id": "q", "actions": ["a", "b"], "success": False, "extra": {"k": 1}},
+    )
+    tiled = tmp_path / "tiled.parquet"
+    assert xskill("tree", "tile", "--tree", abc, "-o", tiled, stdin=episodes).returncode == 0
+    from_parquet = xskill("tree", "reward", "--tree", abc, tiled).stdout
+    from_lines = xskill("tree", "reward", "--tree", abc, stdin=episodes).stdout
+    assert [json.loads(line)["shaped_reward"] for line in from_parquet.splitlines()] == [1.0, 0.0]
+    for ours, theirs in zip(from_parquet.splitlines(), from_lines.splitlines(), strict=True):
+        assert {k: v for k, v in json.loads(ours).items() if k != "schema"} == json.loads(theirs)
