@@ -184,3 +184,18 @@ def test_import_of_damaged_files(tmp_path):
     (tmp_path / "f").write_text("")
     assert xskill("bank", "import", tmp_path / "f").returncode == 66
     assert Path(tmp_path / "f").exists()
+
+
+def test_secrets_do_not_leave(tmp_path):
+    key = "AKIA" + "IOSFODNN7EXAMPLE"
+    leaky = Skill(id="x", tier="general", title="Log in", principle="p", steps=[f"Log in: `login {key}`"])
+    write_bank(str(tmp_path / "b"), make_bank([leaky]))
+    for form in ("skillrl", "prompt"):
+        done = xskill("bank", "export", tmp_path / "b", "--as", form)
+        assert key not in done.stdout
+        assert "Log in: `login <redacted:" in done.stdout
+        assert "redacted: 1 aws-access-key" in done.stderr
+    assert xskill("bank", "export", tmp_path / "b", "-o", tmp_path / "out").returncode == 0
+    text = (tmp_path / "out" / "log-in" / "SKILL.md").read_text()
+    assert key not in text
+    assert validate(tmp_path / "out" / "log-in") == []

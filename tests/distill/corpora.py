@@ -11,6 +11,7 @@ RAW = {
     "put": "put {} in/on {}",
     "look": "look",
 }
+ROLE = {"sink": "sinkbasin", "microwave": "microwave"}
 TOKEN = {
     "go": "navigate<{}>",
     "take": "take<object>",
@@ -23,7 +24,7 @@ TOKEN = {
 def step(text):
     """``go sink 1`` → token, args, raw action. Places are named ``sink 1`` or ``shelf 2``, objects ``mug 3``."""
     verb, *values = [part.strip() for part in text.replace(":", ",").split(",")]
-    role = ("sinkbasin" if values[0].startswith("sink") else "surface") if verb == "go" else ""
+    role = ROLE.get(values[0].split()[0], "surface") if verb == "go" else ""
     return TOKEN[verb].format(role), values, RAW[verb].format(*values)
 
 

@@ -53,6 +53,7 @@ def export(
     from xskill.bank.agent_skills import skill_folders, write_folders
     from xskill.bank.model import read_bank
     from xskill.bank.prompt import render_prompt
+    from xskill.bank.safety import redacted
     from xskill.bank.skillrl import to_skillrl
     from xskill.streams.run import Run
     from xskill.streams.terminal import clean
@@ -63,8 +64,10 @@ def export(
     if form == "skills" and output in (None, "-"):
         raise UsageError("--as skills writes folders: name a new one with -o DIR")
     with Run("bank export", quiet=quiet) as run:
-        found = read_bank(bank_path(file, bank), run)
+        found, removed = redacted(read_bank(bank_path(file, bank), run))
         run.read = run.kept = len(found.skills)
+        if removed:
+            run.note("redacted: " + ", ".join(f"{n} {kind}" for kind, n in sorted(removed.items())))
         if form == "skills" and output is not None:
             write_folders(output, skill_folders(found), clean)
         elif form == "skillrl":

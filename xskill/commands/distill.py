@@ -45,6 +45,26 @@ def command(
         Optional[int],
         typer.Option(metavar="N", min=1, help="Task types that must use a general skill; default: half, and 2."),
     ] = None,
+    teacher: Annotated[
+        Optional[str], typer.Option(metavar="openai:MODEL", help="Let a model write the edits from the statistics.")
+    ] = None,
+    base_url: Annotated[Optional[str], typer.Option(metavar="URL", help="OpenAI-compatible endpoint.")] = None,
+    requests: Annotated[
+        Optional[str], typer.Option(metavar="OUT", help="Write what the teacher is asked as a batch file, and stop.")
+    ] = None,
+    responses: Annotated[
+        Optional[str], typer.Option(metavar="IN", help="Read the teacher's answers from a batch file.")
+    ] = None,
+    max_tokens_total: Annotated[
+        int, typer.Option(metavar="N", help="Send nothing when prompts and answers may cost more tokens.")
+    ] = 200_000,
+    price: Annotated[
+        Optional[str], typer.Option(metavar="IN,OUT", help="Dollars for a million tokens, for the estimate.")
+    ] = None,
+    cache: Annotated[
+        Optional[str], typer.Option(metavar="DIR", help="Answers are kept here; default: ~/.cache/xskill/teacher.")
+    ] = None,
+    concurrency: Annotated[int, typer.Option(metavar="N", min=1, help="Requests at the same time.")] = 4,
     allow_split: Annotated[
         Optional[list[str]], typer.Option(metavar="NAME", help="Accept episodes of a held-out split; repeatable.")
     ] = None,
@@ -59,12 +79,13 @@ def command(
     mistakes (routines that go with failure, loops, turns that change nothing, branches that lost against their
     siblings). Every skill names the questions it was made from; validation and test episodes are refused.
     """
-    from xskill.bank.apply import Caps, apply_edits
     from xskill.bank.model import read_bank, write_bank
+    from xskill.commands.distill_teacher import Teaching, teach
     from xskill.distill.evidence import gather
-    from xskill.distill.learn import checked, evolved_edits, learn, learned_edits
+    from xskill.distill.learn import applied, checked, evolved_edits, learn, learned_edits
     from xskill.distill.statistical import Limits
-    from xskill.records import Edit, Evidence, Trajectory
+    from xskill.distill.teacher import Examples
+    from xskill.records import Edit, Evidence, Skill, Trajectory
     from xskill.streams.read import read_records
     from xskill.streams.run import Run
     from xskill.streams.write import open_output
@@ -75,7 +96,9 @@ def command(
     if bank is None and (form == "edits" or failures_from is not None):
         raise UsageError("edits need --bank FILE: the bank to be edited")
     limits = Limits(max_general, max_per_type, max_mistakes, max_total, min_support, min_families)
+    teaching = Teaching(teacher, base_url, requests, responses, max_tokens_total, price, cache, concurrency)
     allowed = allow_split or []
+    examples = Examples()
     with Run("distill", quiet=quiet, rejects=rejects) as run:
         if form == "evidence":
             rows = gather(checked(read_records(files or [], Trajectory, run), allowed))
@@ -86,10 +109,16 @@ def command(
             return
         present = read_bank(bank, run) if bank is not None else None
         routines = read_tree(tree) if tree is not None else None
+        findings: tuple[Skill, ...] = ()
+        only = None
         if failures_from is not None and present is not None:
-            edits, counts, weak = evolved_edits(
-                read_records(files, Trajectory, run) if files else (),
-                read_records([failures_from], Trajectory, run),
+            source = read_records(files, Trajectory, run) if files else ()
+            failures = read_records([failures_from], Trajectory, run)
+            if teaching.wanted:
+                source, failures = examples.watch(source), examples.watch(failures)
+            evolution = evolved_edits(
+                source,
+                failures,
                 present,
                 routines,
                 limits,
@@ -97,21 +126,30 @@ def command(
                 max_new=max_new,
                 allowed_splits=allowed,
             )
-            for name in weak:
-                run.note(f"{name}: {counts[name][0]} of {counts[name][1]} succeed, below {min_rate:g}")
-            run.set_summary(f"{len(weak)} of {len(counts)} task types below {min_rate:g}")
+            edits, questions, only = evolution.edits, evolution.questions, evolution.weak
+            for name in only:
+                run.note(f"{name}: {evolution.counts[name][0]} of {evolution.counts[name][1]} succeed")
+            run.set_summary(f"{len(only)} of {len(evolution.counts)} task types below {min_rate:g}")
         else:
             given = list(read_records([evidence], Evidence, run)) if evidence is not None else []
             source = read_records(files or [], Trajectory, run)
+            if teaching.wanted:
+                source = examples.watch(source)
             learned = learn(source, routines, limits, allowed_splits=allowed, evidence=given)
             _summary(run, learned)
-            if present is None:
+            findings, questions = learned.distilled.skills, learned.questions
+            if present is None and not teaching.wanted:
                 write_bank(output, learned.bank(), to)
                 return
-            edits = learned_edits(learned, present, max_new)
-        if form == "bank" and present is not None:
-            candidate, _ = apply_edits(present, edits, Caps(max_new, None, max_total))
-            write_bank(output, candidate, to)
+            edits = learned_edits(learned, present, max_new) if present is not None else []
+            present = present if present is not None else learned.bank()
+        if teaching.wanted:
+            taught = teach(teaching, examples, findings, present, only, run)
+            if taught is None:
+                return
+            edits = taught
+        if form == "bank":
+            write_bank(output, applied(present, edits, questions, max_new, max_total), to)
             return
         run.set_summary(f"{len(edits)} edits")
         with open_output(output, to=to, kind=Edit) as out:

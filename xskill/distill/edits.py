@@ -184,8 +184,6 @@ def _status(choice: _Choice) -> str:
 
 
 def best_first(edits: Sequence[Edit], most: int) -> list[Edit]:
-    """At most ``most`` appends, lessons from failures first, then the better supported; other edits all stay."""
-    appends = [edit for edit in edits if edit.op == "append"]
-    ranked = sorted(range(len(appends)), key=lambda n: (appends[n].source != "failure", n))
-    kept = {id(appends[n]) for n in ranked[:most]}
-    return [edit for edit in edits if edit.op != "append" or id(edit) in kept]
+    """All other edits, then at most ``most`` appends, lessons from failures before the others, each in their order."""
+    appends = sorted((edit for edit in edits if edit.op == "append"), key=lambda edit: edit.source != "failure")
+    return [edit for edit in edits if edit.op != "append"] + appends[:most]

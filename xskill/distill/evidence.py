@@ -146,9 +146,10 @@ def _candidate(
     outcomes = [outcome_of(records[leaf]) for leaf in below]
     counts = [_visits(node) for node in nodes]
     weighted = [(n, q) for n, node in zip(counts, nodes, strict=True) if (q := _value(node, records)) is not None and n]
+    mean = sum(n * q for n, q in weighted) / sum(n for n, _ in weighted) if len(weighted) > 1 else None
     return Candidate(
         action=nodes[0].action,
-        q=sum(n * q for n, q in weighted) / sum(n for n, _ in weighted) if weighted else None,
+        q=weighted[0][1] if len(weighted) == 1 else mean,
         n=sum(counts),
         outcome=(True in outcomes) if outcomes else None,
         completed_by=records[_best(below, records, ends)].id if below else None,

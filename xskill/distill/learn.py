@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from xskill.bank.apply import Caps, apply_edits, check_outcomes
 from xskill.bank.model import Bank, make_bank
 from xskill.bank.splits import check_split
 from xskill.distill.edits import best_first, evidence_edits, skill_edits
 from xskill.distill.evidence import gather
 from xskill.distill.evolve import Rates, evolve
-from xskill.distill.experience import Experience, read_experience
+from xskill.distill.experience import read_experience
 from xskill.distill.statistical import Distilled, Limits, distill, merged
 from xskill.records import Edit, Evidence, Trajectory
 from xskill.tree.model import XTree
@@ -94,6 +95,18 @@ def learned_edits(learned: Learned, bank: Bank, max_new: int) -> list[Edit]:
     return best_first(edits, max_new)
 
 
+@dataclass(frozen=True, slots=True)
+class Evolution:
+    """What one round of evolution found."""
+
+    edits: list[Edit]
+    counts: dict[str, list[int]]
+    """Task type → [successes, episodes with an outcome] of the episodes with the present bank."""
+    weak: list[str]
+    """Types below the rate, the worst first."""
+    questions: tuple[str, ...]
+
+
 def evolved_edits(
     records: Iterable[Trajectory],
     failures: Iterable[Trajectory],
@@ -104,11 +117,11 @@ def evolved_edits(
     min_rate: float,
     max_new: int,
     allowed_splits: Collection[str] = (),
-) -> tuple[list[Edit], dict[str, list[int]], list[str]]:
+) -> Evolution:
     """Edits for the task types that ``failures`` (episodes with the present bank) show to be weak.
 
-    Returns:
-        The edits; task type → [successes, episodes] of ``failures``; the weak types, the worst first.
+    Args:
+        records: training episodes that may show how it is done; may be empty.
     """
     rates = Rates()
 
@@ -116,10 +129,23 @@ def evolved_edits(
         yield from rates.watch(failures)
         yield from records
 
-    experience: Experience = read_experience(both(), allowed_splits)
+    experience = read_experience(both(), allowed_splits)
     weak = rates.below(min_rate, limits.min_support)
     edits = evolve(bank, experience, tree, weak, limits, max_new) if weak else []
-    return edits, rates.counts, weak
+    return Evolution(edits, rates.counts, weak, experience.questions)
+
+
+def applied(bank: Bank, edits: Sequence[Edit], questions: Iterable[str], max_new: int, max_total: int) -> Bank:
+    """The bank with the edits; its header adds the questions that were looked at.
+
+    Raises:
+        EditFailure: a target is missing or ambiguous (a teacher may invent one).
+    """
+    candidate, outcomes = apply_edits(bank, edits, Caps(max_new, None, max_total))
+    check_outcomes(outcomes)
+    seen = sorted({*candidate.header.extra.get("questions", ()), *questions})
+    header = candidate.header
+    return make_bank(candidate.skills, parent=header.parent, extra={**header.extra, "questions": seen})
 
 
 def checked(records: Iterable[Trajectory], allowed_splits: Collection[str]) -> Iterator[Trajectory]:

@@ -1,0 +1,32 @@
+"""What leaves the machine is redacted once more, whatever was done when the logs came in."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import msgspec
+
+from xskill.bank.model import Bank
+from xskill.canon.redact import Redactor
+from xskill.records import Skill
+
+
+def redacted(bank: Bank) -> tuple[Bank, Counter[str]]:
+    """The bank without secrets, under its own header; and how many of each kind were replaced.
+
+    The version stays that of the bank it was made from, so that a shipped skill can be traced back.
+    """
+    redactor = Redactor("secrets")
+    skills = tuple(msgspec.convert(_walk(msgspec.to_builtins(skill), redactor), Skill) for skill in bank.skills)
+    return Bank(bank.header, skills), redactor.counts
+
+
+def _walk(value: Any, redactor: Redactor) -> Any:
+    if isinstance(value, str):
+        return redactor.text(value)
+    if isinstance(value, list):
+        return [_walk(item, redactor) for item in value]
+    if isinstance(value, dict):
+        return {key: _walk(item, redactor) for key, item in value.items()}
+    return value
