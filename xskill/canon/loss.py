@@ -98,7 +98,8 @@ class _Carried:
             return (key, value) in self.pairs
         if isinstance(value, (int, float)):
             small = float(value).is_integer() and abs(value) < 10
-            return (key, float(value)) in self.pairs if small else float(value) in self.numbers
+            same = (key, float(value)) in self.pairs if small else float(value) in self.numbers
+            return same or str(value) in self.texts
         return self._text(value)
 
     def _text(self, text: str) -> bool:
@@ -116,6 +117,11 @@ class _Carried:
         return False
 
 
+def _is_attribute(item: Any) -> bool:
+    """An entry of OpenTelemetry's attribute lists: they are shown by their names."""
+    return isinstance(item, dict) and item.keys() == {"key", "value"}
+
+
 def _leaves(value: Any, limit: int = 200_000) -> Iterator[tuple[str, str, Any]]:
     """(path, key, scalar) of every scalar; list indices are ``[]``, numeric keys ``*``."""
     waiting: list[tuple[str, str, Any]] = [("", "", value)]
@@ -125,6 +131,8 @@ def _leaves(value: Any, limit: int = 200_000) -> Iterator[tuple[str, str, Any]]:
             for name, inner in item.items():
                 shown = "*" if name.lstrip("-").isdigit() else name
                 waiting.append((f"{path}.{shown}" if path else shown, name, inner))
+        elif isinstance(item, list) and item and all(_is_attribute(inner) for inner in item):
+            waiting.extend((f"{path}.{inner['key']}", str(inner["key"]), inner["value"]) for inner in item)
         elif isinstance(item, list):
             waiting.extend((f"{path}[]", key, inner) for inner in item)
         else:

@@ -52,12 +52,20 @@ def read_trajectory(record: Any, place: Place, parent: str | None = None) -> Ite
             extra["agent" if key == "name" else "model"] = agent[key]
     if parent is not None:
         extra["parent_session"] = parent
+    ours = extra.pop("xskill", None)
+    ours = ours if isinstance(ours, dict) else {}
+    if isinstance(ours.get("extra"), dict):
+        extra = {**extra, **ours["extra"]}
     dialog, claim = _steps(items(record.get("steps"), "steps"), place)
     yield RawEpisode(
         steps=dialog.steps,
         id=identity if parent is None or identity is None else f"{parent}/{identity}",
+        question_id=string(ours.get("question_id"), "extra.xskill.question_id"),
         task=dialog.task,
-        initial_observation=dialog.initial_observation,
+        task_type=string(ours.get("task_type"), "extra.xskill.task_type"),
+        env=string(ours.get("env"), "extra.xskill.env"),
+        split=string(ours.get("split"), "extra.xskill.split"),
+        initial_observation=as_text(ours.get("initial_observation")) or dialog.initial_observation,
         success=boolean(own.get("success"), "extra.success"),
         reward=reward,
         claim=claim,
