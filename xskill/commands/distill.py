@@ -58,6 +58,7 @@ def command(
     max_tokens_total: Annotated[
         int, typer.Option(metavar="N", help="Send nothing when prompts and answers may cost more tokens.")
     ] = 200_000,
+    answer_tokens: Annotated[int, typer.Option(metavar="N", min=1, help="Longest answer to one request.")] = 1500,
     price: Annotated[
         Optional[str], typer.Option(metavar="IN,OUT", help="Dollars for a million tokens, for the estimate.")
     ] = None,
@@ -96,7 +97,9 @@ def command(
     if bank is None and (form == "edits" or failures_from is not None):
         raise UsageError("edits need --bank FILE: the bank to be edited")
     limits = Limits(max_general, max_per_type, max_mistakes, max_total, min_support, min_families)
-    teaching = Teaching(teacher, base_url, requests, responses, max_tokens_total, price, cache, concurrency)
+    teaching = Teaching(
+        teacher, base_url, requests, responses, max_tokens_total, answer_tokens, price, cache, concurrency
+    )
     allowed = allow_split or []
     examples = Examples()
     with Run("distill", quiet=quiet, rejects=rejects) as run:

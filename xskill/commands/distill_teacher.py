@@ -25,6 +25,7 @@ class Teaching:
     requests: str | None
     responses: str | None
     max_tokens_total: int
+    answer_tokens: int
     price: str | None
     cache: str | None
     concurrency: int
@@ -72,7 +73,9 @@ def teach(
     from xskill.records import Edit
     from xskill.streams.text import open_lines
 
-    asked = make_requests(examples, findings, bank, options.model or "MODEL", only=only)
+    asked = make_requests(
+        examples, findings, bank, options.model or "MODEL", only=only, answer_tokens=options.answer_tokens
+    )
     cache = Path(options.cache) if options.cache is not None else default_cache()
     cost = estimate(asked, cache)
     run.note(cost.text(options.dollars()))

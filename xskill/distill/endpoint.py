@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from xskill.distill.teacher import ANSWER_TOKENS, Request
+from xskill.distill.teacher import Request
 from xskill.errors import UsageError, XskillError
 from xskill.streams.write import replacing
 
@@ -52,7 +52,7 @@ def estimate(requests: Sequence[Request], cache: Path) -> Estimate:
         requests=len(requests),
         cached=len(requests) - len(left),
         prompt_tokens=sum(request.tokens for request in left),
-        answer_tokens=ANSWER_TOKENS * len(left),
+        answer_tokens=sum(request.body["max_tokens"] for request in left),
     )
 
 

@@ -22,7 +22,6 @@ EXAMPLES = 3
 """Successes and failures of a task type that a request shows."""
 LONGEST_EPISODE = 40
 LONGEST_TEXT = 300
-ANSWER_TOKENS = 1500
 
 SYSTEM = """\
 You improve the skill bank of an agent. You get statistics, episodes and the present skills of one task type as JSON.
@@ -111,9 +110,20 @@ class Examples:
 
 
 def make_requests(
-    examples: Examples, findings: Sequence[Skill], bank: Bank | None, model: str, *, only: Sequence[str] | None = None
+    examples: Examples,
+    findings: Sequence[Skill],
+    bank: Bank | None,
+    model: str,
+    *,
+    only: Sequence[str] | None = None,
+    answer_tokens: int = 1500,
 ) -> list[Request]:
-    """One request a task type: its statistical findings, its episodes, the present skills that apply to it."""
+    """One request a task type: its statistical findings, its episodes, the present skills that apply to it.
+
+    Args:
+        only: task types to ask about.
+        answer_tokens: longest answer; a longer one comes back cut, and is rejected.
+    """
     requests = []
     for kind in examples.types():
         if only is not None and kind not in only:
@@ -132,7 +142,7 @@ def make_requests(
         body = {
             "model": model,
             "temperature": 0,
-            "max_tokens": ANSWER_TOKENS,
+            "max_tokens": answer_tokens,
             "response_format": {"type": "json_object"},
             "messages": [
                 {"role": "system", "content": SYSTEM},
