@@ -1,18 +1,13 @@
 """The contracts: every record that travels between stages, as frozen typed records.
 
-One JSON object a line, ``schema`` first; null and default fields are left out and filled in on
-reading. :func:`decode` reads one line and keeps unknown fields in ``extra``; :func:`encode` writes
-one. This module imports nothing of the project but :mod:`xskill.errors`.
+One JSON object a line, ``schema`` first; null and default fields are left out and filled in on reading.
 """
 
 from __future__ import annotations
 
-import re
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import msgspec
-
-from xskill.errors import BadRecord
 
 Kind = Literal["action", "call", "command", "respond"]
 Split = Literal["train", "evolve", "validation", "test"]
@@ -202,6 +197,9 @@ class Node(Record, frozen=True, kw_only=True, tag_field="schema", tag="xskill.no
     episodes_known: int | None = None
     episodes_success: int | None = None
     task_types: list[str | None] | None = None
+    """Distinct task types of the episodes that hold it, sorted; null is none."""
+    task_type_episodes: list[int] | None = None
+    """Distinct episodes that hold it, of each entry of ``task_types``."""
     tiles: int | None = None
     tiles_success: int | None = None
     lift: float | None = None
@@ -372,83 +370,6 @@ CONTRACTS: dict[str, type[Record]] = {
 }
 """Short name → record type; the tag of each is ``xskill.<name>/1``."""
 
-R = TypeVar("R")
-
-_JSON_WORDS = {
-    "str": "a string",
-    "int": "an integer",
-    "float": "a number",
-    "bool": "true or false",
-    "array": "a list",
-    "object": "an object",
-    "null": "null",
-}
-_UNKNOWN = re.compile(r"Object contains unknown field `(.*?)`(?: - at `(.*)`)?$", re.S)
-_EXPECTED = re.compile(r"Expected `(.*?)`, got `(.*?)`(?: - at `(.*)`)?$", re.S)
-_MISSING = re.compile(r"Object missing required field `(.*?)`(?: - at `(.*)`)?$", re.S)
-_AT = re.compile(r"^(.*?)(?: - at `(.*)`)?$", re.S)
-
-
-_decoders: dict[Any, msgspec.json.Decoder[Any]] = {}
-
-
-def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
-    decoder = _decoders.get(kind)
-    if decoder is None:
-        decoder = _decoders[kind] = msgspec.json.Decoder(kind)
-    return decoder
-
-
-_encoder = msgspec.json.Encoder()
-
-
-def encode(record: Record) -> bytes:
-    """One record as one line of JSON, without the newline. NaN and infinities become null."""
-    return _encoder.encode(record)
-
-
-def decode(line: bytes, kind: type[R]) -> R:
-    """Read one line as a record of type ``kind``.
-
-    Unknown fields move to ``extra`` of the object they stand in (an :class:`Episode`, which has
-    none, skips them).
-
-    Raises:
-        BadRecord: the line is no JSON, or a field breaks the contract; ``path`` says which.
-    """
-    try:
-        try:
-            record: R = _decoder(kind).decode(line)
-        except msgspec.ValidationError as error:
-            if not _UNKNOWN.match(str(error)):
-                raise _bad(error, line) from None
-            record = _decode_with_unknown(line, kind)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise BadRecord(_syntax(error, line)) from None
-    if isinstance(record, (Trajectory, Episode)):
-        check_aligned(record)
-    return record
-
-
-def convert(value: Any, kind: type[R]) -> R:
-    """The same as :func:`decode` for a value that is already parsed."""
-    return decode(msgspec.json.encode(value), kind)
-
-
-def check_aligned(record: Trajectory | Episode) -> None:
-    """Raise :class:`BadRecord` unless ``actions``, ``args`` and ``steps`` have one entry an action."""
-    n = len(record.actions)
-    if record.args is not None and len(record.args) != n:
-        raise BadRecord(f"expected {n} entries, one an action, got {len(record.args)}", path="args")
-    if isinstance(record, Trajectory) and record.steps is not None and len(record.steps) != n:
-        raise BadRecord(f"expected {n} entries, one an action, got {len(record.steps)}", path="steps")
-
-
-def json_schema(name: str) -> dict[str, Any]:
-    """JSON Schema (2020-12) of the contract ``name`` (a key of :data:`CONTRACTS`)."""
-    schema = msgspec.json.schema(CONTRACTS[name])
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": f"xskill.{name}/1", **schema}
-
 
 def turns(steps: list[Step]) -> list[int]:
     """Dense 0-based turn index of each step.
@@ -462,92 +383,3 @@ def turns(steps: list[Step]) -> list[int]:
         dense.append(dense[-1] if same else (dense[-1] + 1 if dense else 0))
         previous = step.turn
     return dense
-
-
-def _decode_with_unknown(line: bytes, kind: type[R]) -> R:
-    """Slow path: move one unknown field after the other into ``extra`` until the record fits."""
-    value = msgspec.json.decode(line)
-    while True:
-        try:
-            return msgspec.convert(value, kind, strict=True)
-        except msgspec.ValidationError as error:
-            match = _UNKNOWN.match(str(error))
-            if match is None:
-                raise _bad(error, line) from None
-            _hoist(value, match.group(2) or "$", match.group(1))
-
-
-_WITHOUT_EXTRA = {"parent", "source", "tiles", "slots", "elite", "siblings", "corpus"}
-
-
-def _hoist(value: Any, path: str, name: str) -> None:
-    """Move the unknown field ``path.name`` into the nearest enclosing ``extra``, under its dotted path from there."""
-    holder = _navigate(value, path)
-    unknown = holder.pop(name)
-    key = name
-    while path.rsplit(".", 1)[-1].split("[", 1)[0] in _WITHOUT_EXTRA:
-        path, _, last = path.rpartition(".")
-        key = f"{last}.{key}"
-        holder = _navigate(value, path or "$")
-    extra = holder.setdefault("extra", {})
-    if not isinstance(extra, dict):
-        raise BadRecord(f"expected an object, got {_shorten(extra)}", path=_plain(f"{path}.extra"))
-    extra.setdefault(key, unknown)
-
-
-def _navigate(value: Any, path: str) -> Any:
-    """The value at a path as msgspec writes it (``$.steps[3].action``); None when there is none."""
-    for name, index in re.findall(r"\.([^.\[\]]+)|\[(\d+|\.\.\.)\]", path):
-        try:
-            value = value[name] if name else value[int(index)]
-        except (KeyError, IndexError, TypeError, ValueError):
-            return None
-    return value
-
-
-def _words(types: str) -> str:
-    return " or ".join(_JSON_WORDS.get(word.strip(), word.strip()) for word in types.split("|"))
-
-
-def _bad(error: msgspec.ValidationError, line: bytes) -> BadRecord:
-    text = str(error)
-    if match := _EXPECTED.match(text):
-        path = match.group(3) or "$"
-        found = _navigate(_parse_quietly(line), path)
-        plain = found is not None and not isinstance(found, (dict, list))
-        shown = _shorten(found) if plain else _words(match.group(2))
-        return BadRecord(f"expected {_words(match.group(1))}, got {shown}", path=_plain(path))
-    if match := _MISSING.match(text):
-        return BadRecord(f"missing the required field {match.group(1)!r}", path=_plain(match.group(2) or "$"))
-    if match := _UNKNOWN.match(text):
-        return BadRecord(f"unknown field {match.group(1)!r}", path=_plain(match.group(2) or "$"))
-    match = _AT.match(text)
-    assert match is not None
-    return BadRecord(match.group(1)[:1].lower() + match.group(1)[1:], path=_plain(match.group(2) or "$"))
-
-
-def _plain(path: str) -> str:
-    return path.removeprefix("$").removeprefix(".")
-
-
-def _parse_quietly(line: bytes) -> Any:
-    try:
-        return msgspec.json.decode(line)
-    except (msgspec.DecodeError, RecursionError):
-        return None
-
-
-def _shorten(value: Any, limit: int = 60) -> str:
-    text = msgspec.json.encode(value).decode()
-    return text if len(text) <= limit else text[: limit - 1] + "…"
-
-
-def _syntax(error: Exception, line: bytes) -> str:
-    if isinstance(error, RecursionError):
-        return "not valid JSON: nested too deeply"
-    if re.search(rb"[:\[,]\s*-?(NaN|Infinity)", line):
-        return "not valid JSON: NaN and Infinity are no JSON numbers; write null"
-    text = str(error).removeprefix("JSON is malformed: ")
-    if "truncated" in text:
-        return "not valid JSON: the line ends in the middle of a value (truncated?)"
-    return f"not valid JSON: {text[:1].lower()}{text[1:]}"
