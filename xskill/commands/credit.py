@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
 
 import typer
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from xskill.credit.methods import Config, Credits
     from xskill.rollouts.columns import Rollouts
     from xskill.rollouts.read import Originals
+    from xskill.streams.run import Run
 
 
 Method = Literal["treeopsd", "tree-pg", "grpo", "rloo", "gspo", "tree-grpo", "at2po", "treepo", "treerl", "gigpo"]
@@ -61,6 +63,10 @@ def command(
     as_: Annotated[
         Optional[Form], typer.Option("--as", help="Rows for a trainer: credits broadcast over the sampled tokens.")
     ] = None,
+    jobs: Annotated[
+        Optional[int],
+        typer.Option("-j", "--jobs", metavar="N", min=1, help="Processes for a large file; the same output for any N."),
+    ] = None,
     output: Output = None,
     to: To = None,
     rejects: Rejects = None,
@@ -92,13 +98,56 @@ def command(
         options=dict(_pair(text) for text in option or ()),
     )
     with Run("credit", quiet=quiet, rejects=rejects) as run:
+        plain = as_ is None and not per_turn and rejects is None
+        if plain and _in_parts(files or [], config, reward_from, jobs, output, to, run):
+            return
         rollouts, trie, originals = read_rollouts(files or [], run, reward_from=reward_from, keep=not per_turn)
         credits = run_method(rollouts, trie, config)
-        lacking = credits.stats.get("questions_without_logprob", 0)
-        if lacking:
-            run.note(f"{lacking:,} branched questions lack log-probabilities: --backup likelihood is mean there")
+        _tell(run, credits.stats)
         _write(rollouts, originals, credits, config, reward_from, per_turn, as_, output, to)
-        run.set_summary(f"{rollouts.n_turns:,} turns, {credits.stats['nodes']:,} nodes")
+
+
+def _tell(run: Run, stats: dict[str, Any]) -> None:
+    lacking = stats.get("questions_without_logprob", 0)
+    if lacking:
+        run.note(f"{lacking:,} branched questions lack log-probabilities: --backup likelihood is mean there")
+    run.set_summary(f"{stats['turns']:,} turns, {stats['nodes']:,} nodes")
+
+
+def _in_parts(
+    files: list[str],
+    config: Config,
+    reward_from: str,
+    jobs: int | None,
+    output: str | None,
+    to: str | None,
+    run: Run,
+) -> bool:
+    """Credit a large file in several processes; False, and nothing written, when that is not possible."""
+    import contextlib
+    import os
+
+    from xskill.credit.output import header
+    from xskill.credit.shards import can_be_parted, credit_in_parts
+    from xskill.records import Trajectory
+    from xskill.streams.write import container_of, open_output
+
+    jobs = min(8, os.cpu_count() or 1) if jobs is None else jobs
+    if jobs < 2 or container_of(output, to) == "parquet" or not can_be_parted(files, config):
+        return False
+    with contextlib.ExitStack() as stack:
+
+        def begin(credits: Credits) -> Callable[[bytes], None]:
+            out = stack.enter_context(open_output(output, to=to, kind=Trajectory))
+            out.header(header(config, credits, reward_from=reward_from))
+            return out.write_line
+
+        found = credit_in_parts(files[0], config, reward_from, jobs, begin)
+    if found is None:
+        return False
+    run.read = run.kept = found.stats["trajectories"]
+    _tell(run, found.stats)
+    return True
 
 
 def _write(

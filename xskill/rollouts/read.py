@@ -80,6 +80,20 @@ def read_rollouts(
             run.bad(error.at(source.name))
         run.end_input(source, run.read - before)
     run.check_input()
+    return _built(gather, originals, run, keep)
+
+
+def read_part(
+    source: Input, run: Run, *, reward_from: Literal["reward", "success"] = "reward"
+) -> tuple[Rollouts, Trie, Originals]:
+    """Read the lines of one open input, keep them, and build their trees; raises as :func:`read_rollouts`."""
+    gather, originals = Gather(reward_from=reward_from), Originals()
+    _from_lines(source, gather, originals, run)
+    run.check_input()
+    return _built(gather, originals, run, True)
+
+
+def _built(gather: Gather, originals: Originals, run: Run, keep: bool) -> tuple[Rollouts, Trie, Originals]:
     rollouts = gather.finish()
     trie = build(rollouts)
     while bad := check_links(rollouts, trie):  # a branch of a rejected parent becomes an orphan

@@ -1,0 +1,247 @@
+"""A large file of rollouts credited by several processes, with the same bytes as by one.
+
+Questions do not touch each other, so each process takes a part of the file, cut where the question changes. This
+is an optimisation of the plain case only: as soon as anything is unusual (a bad record, a question in two parts, a
+system without fork) :func:`credit_in_parts` gives up, and the caller does it in one process, which also knows how
+to explain errors.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import pickle
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import IO, Any
+
+import msgspec
+
+from xskill.credit.methods import Config, Credits, run_method
+from xskill.credit.output import credited_lines, per_step
+from xskill.errors import XskillError
+from xskill.rollouts.columns import Rollouts
+from xskill.rollouts.read import Originals, read_part
+from xskill.streams.run import Run
+from xskill.streams.source import Input
+
+LEAST_BYTES = 32 << 20
+"""Smaller files are not worth a second process."""
+_LOOK = 10_000
+"""Lines that are looked at to find where a question ends."""
+
+
+class _Question(msgspec.Struct):
+    question_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What one part holds."""
+
+    config: dict[str, Any]
+    stats: dict[str, Any]
+    questions: list[str]
+    arrays: list[str]
+    """Columns that the part would write; a part without ``logprob_new`` has no residuals."""
+
+
+def can_be_parted(files: list[str], config: Config) -> bool:
+    """Whether the method looks at each question alone, and the input is one file that a process can enter anywhere."""
+    if sys.platform != "linux" or len(files) != 1 or files[0] == "-" or threading.active_count() > 1:
+        return False
+    if config.method == "treepo" or config.radius == "auto":
+        return False  # these look at all questions of the run together
+    return os.path.isfile(files[0]) and os.path.getsize(files[0]) >= LEAST_BYTES
+
+
+def credit_in_parts(
+    name: str, config: Config, reward_from: Any, jobs: int, begin: Callable[[Credits], Callable[[bytes], None]]
+) -> Found | None:
+    """Credit a file in ``jobs`` processes.
+
+    Args:
+        name: a file for which :func:`can_be_parted` holds.
+        config: of the credit run.
+        reward_from: see :class:`xskill.rollouts.gather.Gather`.
+        jobs: processes, this one included.
+        begin: gets credits whose ``stats`` are those of all parts, once all is computed; gives what writes bytes.
+
+    Returns:
+        What was found over all parts; None, with nothing written, when one process should do it.
+    """
+    cuts = cut(name, jobs)
+    if cuts is None:
+        return None
+    with _children(name, config, reward_from, cuts[1:]) as children:
+        try:
+            rollouts, originals, credits = _credit(name, config, reward_from, cuts[0])
+        except XskillError:
+            return None
+        parts = [_found(rollouts, credits), *(child.found() for child in children)]
+        merged = _merge([part for part in parts if part is not None])
+        if any(part is None for part in parts) or merged is None:
+            return None
+        write = begin(replace(credits, stats=merged.stats))
+        for line in credited_lines(rollouts, originals, credits):
+            write(line)
+        for child in children:
+            child.copy(write)
+    return merged
+
+
+def cut(name: str, jobs: int) -> list[tuple[int, int]] | None:
+    """Byte ranges of about equal size that begin where the question changes; None when there are no such places."""
+    size = os.path.getsize(name)
+    starts = [0]
+    with open(name, "rb") as file:
+        if file.read(1) not in (b"{", b" ", b"\n"):
+            return None  # compressed, Parquet, or no JSON lines
+        for part in range(1, jobs):
+            start = _next_question(file, max(starts[-1], size * part // jobs))
+            if start is not None and start > starts[-1]:
+                starts.append(start)
+    return list(zip(starts, [*starts[1:], size], strict=True)) if len(starts) > 1 else None
+
+
+def _next_question(file: IO[bytes], offset: int) -> int | None:
+    file.seek(offset)
+    file.readline()
+    before: str | None = None
+    for _ in range(_LOOK):
+        at = file.tell()
+        try:
+            question = msgspec.json.decode(file.readline(), type=_Question).question_id
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return None
+        if before is not None and question != before:
+            return at
+        before = question
+    return None
+
+
+def _credit(name: str, config: Config, reward_from: Any, span: tuple[int, int]) -> tuple[Rollouts, Originals, Credits]:
+    with open(name, "rb", buffering=0) as file:
+        part = Input(name, "text", io.BufferedReader(_Part(file, *span), 1 << 18), None, lambda: 0, None)
+        rollouts, trie, originals = read_part(part, Run("credit", quiet=True), reward_from=reward_from)
+    return rollouts, originals, run_method(rollouts, trie, config)
+
+
+class _Part(io.RawIOBase):
+    """The bytes of a file from ``start`` to ``stop``."""
+
+    def __init__(self, file: Any, start: int, stop: int) -> None:
+        self._file = file
+        self._left = stop - start
+        file.seek(start)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        n: int = self._file.readinto(memoryview(buffer)[: self._left])
+        self._left -= n
+        return n
+
+
+class _Child:
+    """A forked process that credits one part: it tells what it found, then writes its lines to a temporary file."""
+
+    def __init__(self, work: Callable[[], tuple[Rollouts, Originals, Credits]]) -> None:
+        self._lines = tempfile.TemporaryFile()  # noqa: SIM115 - closed by end()
+        self._read, write = os.pipe()
+        self.pid = os.fork()
+        if self.pid == 0:
+            os.close(self._read)
+            self._run(work, write)
+        os.close(write)
+        self._answer = os.fdopen(self._read, "rb")
+
+    def _run(self, work: Callable[[], tuple[Rollouts, Originals, Credits]], write: int) -> None:
+        """In the child; never returns, and leaves without the parent's clean-up."""
+        status = 1
+        try:
+            with os.fdopen(write, "wb") as answer:
+                rollouts, originals, credits = work()
+                pickle.dump(_found(rollouts, credits), answer)
+                answer.flush()
+                for line in credited_lines(rollouts, originals, credits):
+                    self._lines.write(line + b"\n")
+                self._lines.flush()
+                status = 0
+        finally:
+            os._exit(status)
+
+    def found(self) -> Found | None:
+        """What the part holds; None when the child gave up."""
+        try:
+            found: Found = pickle.load(self._answer)
+        except EOFError:
+            return None
+        return found
+
+    def copy(self, write: Callable[[bytes], None]) -> None:
+        """Write the child's lines on, when it has finished."""
+        _, status = os.waitpid(self.pid, 0)
+        self.pid = 0
+        if status != 0:
+            raise XskillError("a process that wrote a part of the output failed (disk full?)")
+        self._lines.seek(0)
+        shutil.copyfileobj(self._lines, _Lines(write), 1 << 20)
+
+    def end(self) -> None:
+        """Stop the child if it still runs."""
+        if self.pid:
+            os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
+        self._answer.close()
+        self._lines.close()
+
+
+class _Lines:
+    """A file that hands whole blocks of lines on, the last newline left to the writer."""
+
+    def __init__(self, write: Callable[[bytes], None]) -> None:
+        self._write = write
+        self._rest = b""
+
+    def write(self, block: bytes) -> None:
+        whole, newline, rest = block.rpartition(b"\n")
+        if newline:
+            self._write(self._rest + whole)
+            self._rest = rest
+        else:
+            self._rest += rest
+
+
+@contextmanager
+def _children(name: str, config: Config, reward_from: Any, spans: list[tuple[int, int]]) -> Iterator[list[_Child]]:
+    children: list[_Child] = []
+    try:
+        for span in spans:
+            children.append(_Child(partial(_credit, name, config, reward_from, span)))
+        yield children
+    finally:
+        for child in children:
+            child.end()
+
+
+def _found(rollouts: Rollouts, credits: Credits) -> Found:
+    return Found(credits.config, credits.stats, rollouts.questions, list(per_step(rollouts, credits)))
+
+
+def _merge(parts: list[Found]) -> Found | None:
+    """Sums of the counts; None when a question is in two parts, or when parts would write different columns."""
+    questions = [question for part in parts for question in part.questions]
+    if len(set(questions)) < len(questions) or any(part.arrays != parts[0].arrays for part in parts):
+        return None
+    names = list(dict.fromkeys(name for part in parts for name in part.stats))
+    stats = {name: sum(part.stats.get(name, 0) for part in parts) for name in names}
+    return Found(parts[0].config, stats, questions, parts[0].arrays)
