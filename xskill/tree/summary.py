@@ -101,6 +101,8 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
+    """What a report of a tree shows: its routines in groups, chosen and sorted."""
+
     tree: XTree
     wanted: Wanted
     corpus: Corpus

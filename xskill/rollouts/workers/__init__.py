@@ -1,0 +1,1 @@
+"""Workers that ship with the project: environments, policies and models behind the worker protocol."""
