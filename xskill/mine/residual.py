@@ -9,7 +9,7 @@ import numpy as np
 
 from xskill.errors import BadData
 from xskill.mine.corpus import Corpus
-from xskill.mine.layout import SEPARATOR, Ints
+from xskill.mine.layout import Ints, Sequence, index_pairs
 from xskill.mine.runs import disjoint
 from xskill.mine.tiling import Tiles
 from xskill.tree.model import XTree
@@ -72,18 +72,14 @@ def recall(tree: XTree) -> tuple[Memory, Facts]:
 
 def rest(corpus: Corpus, tiles: Tiles) -> list[Rest]:
     """The pairs of neighbours that occur at least twice in the tiled episodes, the most frequent :data:`KEPT`."""
-    left, right = tiles.symbol[:-1], tiles.symbol[1:]
-    at = np.flatnonzero((left != SEPARATOR) & (right != SEPARATOR)).astype(np.int32)
-    n = tiles.n_symbols
-    key, pair, size = np.unique(left[at] * n + right[at], return_inverse=True, return_counts=True)
-    best = np.lexsort((key, -size))[:KEPT]
-    names = ["", *corpus.tokens, *(f"S{index}" for index in range(n - 1 - len(corpus.tokens)))]
-    by_pair = np.argsort(pair, kind="stable")
-    ends = np.cumsum(size)
+    symbols = tiles.symbol.astype(np.uint16) if tiles.n_symbols < 2**16 else tiles.symbol.astype(np.int32)
+    lengths = np.ones(tiles.n_symbols, np.int32)
+    index = index_pairs(Sequence(symbols, None, tiles.episode, lengths))
+    names = ["", *corpus.tokens, *(f"S{number}" for number in range(tiles.n_symbols - 1 - len(corpus.tokens)))]
     rows = []
-    for number in best[size[best] >= 2].tolist():
-        places = at[by_pair[ends[number] - size[number] : ends[number]]]
-        u, v = divmod(int(key[number]), n)
+    for pair in np.argsort(-np.diff(index.first), kind="stable")[:KEPT].tolist():
+        places = index.order[index.first[pair] : index.first[pair + 1]]
+        u, v = int(index.left[pair]), int(index.right[pair])
         taken = disjoint(places, 1) if u == v else places
         counts = (tiles.episode[places], tiles.episode[taken], np.unique(tiles.episode[places]))
         rows.append(Rest(names[u], names[v], *(_by_outcome(corpus, episodes) for episodes in counts)))
