@@ -124,8 +124,10 @@ def test_killed_runs_go_on_to_the_same_results(bench):
     base = ("--bank", bench / "bank.jsonl", "--tasks", bench / "tasks.jsonl", "--run", command(bench), "-o", out)
     words = [sys.executable, "-m", "xskill.cli", "bank", "evaluate", *map(str, base), "--chunk", "1"]
     for how in (signal.SIGKILL, signal.SIGINT):
+        before = calls(bench)
         process = subprocess.Popen(words, stderr=subprocess.DEVNULL)
-        time.sleep(1.5)
+        while calls(bench) < before + 2:
+            time.sleep(0.05)
         os.kill(process.pid, how)
         assert process.wait() in (-9, 130)
         assert not out.exists()

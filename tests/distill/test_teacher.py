@@ -272,7 +272,8 @@ def test_bank_and_edits_go_round(real):
     assert applied.returncode == 0
     shown = xskill("bank", "diff", "--bank", real / "alfworld.bank", stdin=applied.stdout)
     assert "3 added, 0 removed" in shown.stdout
-    assert xskill(*base, "-q").stdout == applied.stdout
+    at_once = xskill(*base, "-q").stdout.splitlines()
+    assert at_once[1:] == applied.stdout.splitlines()[1:]  # the header names the questions of both inputs
     assert xskill("distill", real / "scienceworld.jsonl", "--as", "edits").returncode == 2
 
 

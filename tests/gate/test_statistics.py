@@ -69,6 +69,7 @@ def test_no_difference_is_no_evidence():
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
+@settings(max_examples=25, deadline=None)
 def test_holm_agrees_with_statsmodels(p_values):
     assert holm(p_values) == pytest.approx(multipletests(p_values, method="holm")[1], abs=1e-12)
 
