@@ -39,7 +39,7 @@ def test_equal_on_random_corpora(block: int) -> None:
 def test_the_corpora_cover_every_case() -> None:
     """Guard against a generator that never reaches the hard cases."""
     merges = nested = runs = 0
-    for seed in range(600):
+    for seed in range(150):
         rng = random.Random(seed)
         episodes, rules = random_episodes(rng), random_rules(rng)
         try:
@@ -49,6 +49,6 @@ def test_the_corpora_cover_every_case() -> None:
         merges += len(tree.nodes)
         nested += sum(node.depth > 2 for node in tree.nodes)
         runs += sum(node.children[0] == node.children[1] for node in tree.nodes)
-    assert merges > 3000
-    assert nested > 500
-    assert runs > 200
+    assert merges > 750
+    assert nested > 125
+    assert runs > 50
