@@ -118,7 +118,7 @@ def _bad(error: Exception, raw: bytes) -> BadRecord:
     text = _first(error)
     if "str is not valid UTF-8" in text or "surrogates" in text:
         _decode(raw)
-    if "recursion" in text.lower() or "nested" in text.lower():
+    if "depth" in text or "recursion" in text.lower():
         return BadRecord("not valid JSON: nested too deeply")
     if any(word in text for word in _TRUNCATED):
         return BadRecord("not valid JSON: it ends in the middle of a value (truncated?)")

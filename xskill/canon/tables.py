@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+from xskill.errors import BadRecord
 from xskill.records import Trajectory
 from xskill.streams.source import Input
 
@@ -21,8 +22,11 @@ def read_table(source: Input) -> Iterator[dict[str, Any]]:
 
     for frame in read_frames(source):
         ours = "schema" in frame.columns and "actions" in frame.columns
-        for row in frame.iter_rows(named=True):
-            yield unpack(row, Trajectory) if ours else plain(row)
+        try:
+            for row in frame.iter_rows(named=True):
+                yield unpack(row, Trajectory) if ours else plain(row)
+        except (ValueError, OverflowError) as error:  # a date beyond the year 9999, and the like
+            raise BadRecord(f"a cell that cannot be read: {error}", file=source.name) from None
 
 
 def plain(value: Any) -> Any:
