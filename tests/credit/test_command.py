@@ -332,9 +332,9 @@ def test_same_bytes_for_any_container(tmp_path: Path) -> None:
     assert (tmp_path / "out.jsonl").read_bytes() == plain
 
 
-def test_real_rollouts_through_canon(shared: Path) -> None:
+def test_real_rollouts_through_canon(sample_data: Path) -> None:
     """504 rollouts in 42 trees: every prefix checked against its parent, six questions without variance."""
-    logs = shared / "envdata" / "rollouts.jsonl.gz"
+    logs = sample_data / "rollouts.jsonl.gz"
     done = pipeline(f"xskill canon {logs} | xskill credit | xskill rollout show --question alf-x 2>&1; true")
     assert b"--question alf-x: not in the input" in done.stdout
     done = pipeline(f"xskill canon -q {logs} | xskill credit")
@@ -345,9 +345,9 @@ def test_real_rollouts_through_canon(shared: Path) -> None:
     assert stats["questions_without_logprob"] == 0
 
 
-def test_tree_logs_through_canon(shared: Path) -> None:
+def test_tree_logs_through_canon() -> None:
     """12 problems of Tree of Thoughts: 879 rollouts that share 1,059 thoughts."""
-    logs = shared / "data" / "i_trees" / "tot_game24_bfs_first12.json"
+    logs = Path(__file__).parent.parent / "data" / "canon" / "i_trees" / "tot_game24_bfs_first12.json"
     done = pipeline(f"xskill canon -q {logs} | xskill rollout build --json -q")
     found = json.loads(done.stdout)
     assert (found["questions"], found["trajectories"], found["nodes"], found["depth"]) == (12, 879, 1059, 4)
