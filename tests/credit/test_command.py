@@ -347,7 +347,7 @@ def test_real_rollouts_through_canon(sample_data: Path) -> None:
 
 def test_tree_logs_through_canon() -> None:
     """12 problems of Tree of Thoughts: 879 rollouts that share 1,059 thoughts."""
-    logs = Path(__file__).parent.parent / "data" / "canon" / "i_trees" / "tot_game24_bfs_first12.json"
+    logs = Path(__file__).parent.parent / "data" / "canon" / "i_trees" / "tot_game24_bfs_first12.json.gz"
     done = pipeline(f"xskill canon -q {logs} | xskill rollout build --json -q")
     found = json.loads(done.stdout)
     assert (found["questions"], found["trajectories"], found["nodes"], found["depth"]) == (12, 879, 1059, 4)
