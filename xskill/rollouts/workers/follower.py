@@ -19,10 +19,10 @@ import numpy as np
 
 from xskill.rollouts.protocol import Child
 from xskill.rollouts.workers.follower_scene import Deed, Reader, Scene, history, names_any, nouns, same_verb
-from xskill.rollouts.workers.follower_wording import Routine, Step, read_skill
+from xskill.rollouts.workers.follower_wording import GOING, KINDS, Routine, Step, read_skill
 from xskill.rollouts.workers.session import CannotAnswer, State
 
-WALKED = frozenset({"navigate", "teleport", "open"})
+WALKED = GOING | {"open"}
 """What of a lead-in is done: closing and looking bring no act nearer to one who sees what can be done."""
 
 
@@ -56,7 +56,7 @@ class Follower:
         can = state.environment.actions()
         if can is None:
             raise CannotAnswer("the follower has to know what can be done, and the environment does not list it")
-        scene = Scene(nouns([task]), history(reader, [action for action, _ in state.turns]), history(reader, can))
+        scene = Scene(task, history(reader, [action for action, _ in state.turns]), history(reader, can))
         routines = [read_skill(skill) for skill in state.skills]
         chosen: dict[str, None] = {}
         for deed in preferences(scene, routines):
@@ -83,18 +83,17 @@ def preferences(scene: Scene, routines: Sequence[Routine]) -> Iterator[Deed]:
 def _all_preferences(scene: Scene, found: Sequence[Progress]) -> Iterator[Deed]:
     seen = [deed for deed in named(scene) if "take" in deed.verbs]
     closed = [
-        deed for deed in scene.now if "open" in deed.verbs and deed.args == scene.here and deed.raw not in scene.tried
+        deed
+        for deed in scene.now
+        if "open" in deed.verbs and deed.args == (scene.here,) and deed.key not in scene.tried
     ]
     for one in found:
         for deed in wishes(one, scene):
-            if "navigate" in deed.verbs:
+            if deed.place is not None:
                 yield from (*seen, *closed)  # nobody walks on without having looked, or away from what is wanted
             yield deed
     yield from explore(scene)
-    for one in found:
-        if one.routine.acts:
-            yield from (d for d in scene.now if _fits(one.routine.acts[one.achieved].step, d, one, scene, kinds=False))
-    yield from (deed for deed in scene.now if deed.raw not in scene.stale)
+    yield from (deed for deed in scene.now if deed.key not in scene.stale)
     yield from scene.now
 
 
@@ -122,7 +121,7 @@ def wishes(one: Progress, scene: Scene) -> Iterator[Deed]:
         yield from _walk(one.routine.steps, None, one, scene)
         return
     act = one.routine.acts[one.achieved]
-    able = [deed for deed in scene.now if not deed.is_means and _grounded(act.step, deed, one, scene)]
+    able = [d for d in scene.now if not d.is_means and d.key != scene.last_act and _grounded(act.step, d, one, scene)]
     exact = [
         deed for deed in able if _binding(act.step, deed, one.bound) is not None and _fits(act.step, deed, one, scene)
     ]
@@ -133,7 +132,7 @@ def wishes(one: Progress, scene: Scene) -> Iterator[Deed]:
         yield from (
             deed
             for deed in scene.now
-            if "navigate" in deed.verbs and deed.raw not in scene.stale and things and names_any(things, deed.names)
+            if deed.place is not None and deed.key not in scene.stale and things and names_any(things, deed.names)
         )
 
 
@@ -146,13 +145,13 @@ def _walk(steps: Sequence[Step], purpose: Step | None, one: Progress, scene: Sce
                 deed
                 for deed in scene.now
                 if deed.verbs & WALKED
-                and deed.raw not in scene.stale
+                and deed.key not in scene.stale
                 and _fits(step, deed, one, scene)
                 and (step.template is None or _binding(step, deed, one.bound) is not None)
             ]
-            if purpose is not None and "put" in purpose.verbs and "navigate" in step.verbs:
+            if purpose is not None and "put" in purpose.verbs and step.verbs & GOING:
                 named = step.things & _known(scene)
-                fresh = [d for d in fresh if any(map(scene.in_goal, d.args)) or names_any(named, d.names)]
+                fresh = [d for d in fresh if scene.in_goal(d.place or "") or names_any(named, d.names)]
             towards = after.things if after is not None else frozenset()
             yield from sorted(fresh, key=lambda deed: not names_any(towards, deed.names))
         after = step
@@ -186,17 +185,18 @@ def _binding(step: Step, deed: Deed, bound: dict[str, str]) -> dict[str, str] | 
 
 
 def _grounded(step: Step, deed: Deed, one: Progress, scene: Scene) -> bool:
-    """What the deed handles is meant: the task or the skill names it, or the skill has used it before."""
+    """What the deed handles is meant: the task names it, the skill used it, or its first round asks for its kind."""
     if not deed.args:
         return True
     main, target = deed.args[0], deed.args[-1]
-    named = step.things if step.template is not None else step.things & _known(scene)
-    if main in one.spent:
+    asked = step.nouns if step.template is not None else step.nouns & _known(scene)
+    if "take" in deed.verbs and main in one.spent:
         return False
-    if "put" in deed.verbs and not (scene.in_goal(target) or (named and names_any(named, nouns([target])))):
-        return False
-    known = {*one.used, *one.bound.values(), *scene.here}
-    return main in known or scene.in_goal(main) or bool(named and names_any(named, deed.names))
+    if "put" in deed.verbs:
+        meant = scene.is_target(target) or names_any(asked - KINDS, nouns([target]))
+        return meant and main not in one.spent and scene.was_taken(main)
+    known = {*one.used, *one.bound.values(), scene.here}
+    return main in known or scene.in_goal(main) or (not one.completed and names_any(asked, deed.names))
 
 
 def _known(scene: Scene) -> frozenset[str]:
@@ -205,24 +205,28 @@ def _known(scene: Scene) -> frozenset[str]:
 
 
 def explore(scene: Scene) -> Iterator[Deed]:
-    """The fixed exploration: handle what the task names, once each; open what is here; go where one has not been."""
+    """The fixed exploration: handle what the task names, open what is here, go where the task says and one was not."""
     yield from named(scene)
-    for verb in ("open", "navigate"):
-        yield from (deed for deed in scene.now if verb in deed.verbs and deed.raw not in scene.tried)
-    yield from (deed for deed in scene.now if "navigate" in deed.verbs and deed.raw not in scene.stale)
+    yield from (deed for deed in scene.now if "open" in deed.verbs and deed.key not in scene.tried)
+    going = sorted(
+        (deed for deed in scene.now if deed.place is not None), key=lambda deed: not scene.in_goal(deed.place or "")
+    )
+    yield from (deed for deed in going if deed.key not in scene.tried)
+    yield from (deed for deed in going if deed.key not in scene.stale)
 
 
 def named(scene: Scene) -> list[Deed]:
-    """Acts on what the task names, each that was not done with this thing before."""
+    """Taking what the task names, and putting what was taken where the task says; each once with a thing."""
     handled = {(verb, deed.args[0]) for deed in scene.done if deed.args for verb in deed.verbs}
     return [
         deed
         for deed in scene.now
-        if not deed.is_means
-        and deed.args
+        if deed.args
         and not any((verb, deed.args[0]) in handled for verb in deed.verbs)
-        and scene.in_goal(deed.args[0])
-        and ("take" in deed.verbs or all(map(scene.in_goal, deed.args)))
+        and (
+            ("take" in deed.verbs and scene.in_goal(deed.args[0]))
+            or ("put" in deed.verbs and scene.was_taken(deed.args[0]) and scene.is_target(deed.args[-1]))
+        )
     ]
 
 

@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 
 from xskill.canon.canonicalize import Canonicalizer
 from xskill.canon.profile import detect_profile, load_profile
-from xskill.rollouts.workers.follower_wording import ALIKE, LITTLE, MEANS, SENSES, stem
+from xskill.rollouts.workers.follower_wording import ALIKE, GOING, LITTLE, MEANS, SENSES, stem
 
 _WORD = re.compile(r"[a-z]+")
+_WORD_OR_STOP = re.compile(r"[a-z]+|[^a-z\s]")
+_PUT = re.compile(r"\b(?:put|move|place)\b[^.]*?\b(?:to|into|in|onto|on) (?:the |an? )?(.*)", re.S)
 _SHORTEST = 4
 """Letters from which a word inside another one counts as naming it (``lamp`` and ``desklamp``)."""
 
@@ -25,6 +27,10 @@ class Deed:
     names: frozenset[str]
     """Words of its role and values."""
     args: tuple[str, ...]
+    key: tuple[str, ...]
+    """The same for two ways to say it."""
+    place: str | None = None
+    """Where one gets by going."""
 
     @property
     def is_means(self) -> bool:
@@ -48,7 +54,9 @@ class Reader:
             verbs = {verb, SENSES.get(words[0], words[0])} if words else {verb}
             if verb in MEANS:
                 verbs = {verb}
-            deed = Deed(raw, frozenset(verbs), nouns([role, *args]), args)
+            role = role.rstrip(">")
+            place = (args[0] if args else role) if verb in GOING else None
+            deed = Deed(raw, frozenset(verbs), nouns([role, *args]), args, (token, *args), place)
             self._memo[raw] = deed
         return deed
 
@@ -57,31 +65,63 @@ class Reader:
 class Scene:
     """An episode up to now."""
 
-    goal: frozenset[str]
-    """Words of the task."""
+    task: str
     done: tuple[Deed, ...]
     now: tuple[Deed, ...]
     """What can be done, in the environment's order."""
-    stale: frozenset[str] = field(init=False)
-    """Raw texts of what was done since something changed last: doing it again shows nothing new."""
-    tried: frozenset[str] = field(init=False)
-    """Raw texts of all that was done."""
-    here: tuple[str, ...] = field(init=False)
+    goal: str = field(init=False)
+    """The task in words, as :func:`goal_text` gives it."""
+    target: str = field(init=False)
+    """What the task says to put something in or on; empty when it says no such thing."""
+    stale: frozenset[tuple[str, ...]] = field(init=False)
+    """Keys of what was done since something changed last: doing it again shows nothing new."""
+    tried: frozenset[tuple[str, ...]] = field(init=False)
+    """Keys of all that was done."""
+    last_act: tuple[str, ...] | None = field(init=False)
+    """Key of the last deed that was more than going and looking."""
+    here: str | None = field(init=False)
     """The place gone to last."""
+    places: frozenset[str] = field(init=False)
+    """All places that one could go to."""
 
     def __post_init__(self) -> None:
-        since: list[str] = []
+        since: list[tuple[str, ...]] = []
         for deed in self.done:
-            since = [*since, deed.raw] if deed.is_means else []
-        gone = [deed.args for deed in self.done if "navigate" in deed.verbs]
+            since = [*since, deed.key] if deed.is_means else []
+        gone = [deed.place for deed in self.done if deed.place is not None]
+        said = _PUT.search(self.task.lower())
+        object.__setattr__(self, "goal", goal_text(self.task))
+        object.__setattr__(self, "target", goal_text(said.group(1)).split(".")[0].strip() if said else "")
         object.__setattr__(self, "stale", frozenset(since))
-        object.__setattr__(self, "tried", frozenset(deed.raw for deed in self.done))
-        object.__setattr__(self, "here", gone[-1] if gone else ())
+        object.__setattr__(self, "tried", frozenset(deed.key for deed in self.done))
+        acts = [deed.key for deed in self.done if not deed.is_means]
+        object.__setattr__(self, "last_act", acts[-1] if acts else None)
+        object.__setattr__(self, "here", gone[-1] if gone else None)
+        object.__setattr__(self, "places", frozenset(d.place for d in (*self.done, *self.now) if d.place is not None))
 
     def in_goal(self, value: str) -> bool:
-        """The task names this value (``mug 1`` of ``put a mug in the cabinet``)."""
+        """The task names this value: ``mug 1`` in ``put a mug in the cabinet``; not ``orange`` in ``an orange box``."""
+        return f" {phrase(value)} ." in self.goal
+
+    def is_target(self, value: str) -> bool:
+        """The task says to put something there: ``the orange box`` of ``move it to the orange box in the kitchen``."""
+        return bool(self.target) and phrase(value) == self.target
+
+    def was_taken(self, value: str) -> bool:
+        """Something that goes by one of its words was taken before; simulators call a thing by several names."""
         words = nouns([value])
-        return bool(words) and words <= self.goal
+        return any(words & nouns(deed.args[:1]) for deed in self.done if "take" in deed.verbs)
+
+
+def phrase(name: str) -> str:
+    """The words of a name, without numbers and endings; of no name a word that is nowhere."""
+    return " ".join(stem(word) for word in _WORD.findall(name.lower())) or "?"
+
+
+def goal_text(task: str) -> str:
+    """The words of a task; a stop wherever a name may end: at little words and punctuation."""
+    words = [word if word.isalpha() else "." for word in _WORD_OR_STOP.findall(task.lower())]
+    return " ".join(["", *("." if word in LITTLE else stem(word) for word in words), "."])
 
 
 def nouns(texts: Iterable[str]) -> frozenset[str]:

@@ -49,7 +49,8 @@ ALIKE: dict[str, frozenset[str]] = {
 }
 """Verbs that a sentence with this one may mean too."""
 
-MEANS = frozenset({"navigate", "teleport", "open", "close", "observe", "help"})
+GOING = frozenset({"navigate", "teleport"})
+MEANS = GOING | {"open", "close", "observe", "help"}
 """Verbs that only lead up to an act: going somewhere, opening and looking."""
 
 ANYTHING = frozenset("object thing item place location value target something".split())
@@ -58,8 +59,10 @@ KINDS = frozenset({"surface", "container"})
 """Nouns that half of all places answer to: they tell where to look, and not what is meant."""
 
 LITTLE = frozenset(
-    "a an and are be both for from in into is it of on or some that the them then this to two up your".split()
+    "a an and are be both for from has in into is it of on or some that the them then this to two under up using with "
+    "which your".split()
 )
+"""Words that no name holds."""
 
 NEGATION = frozenset("not never no avoid without don't instead unless".split())
 
