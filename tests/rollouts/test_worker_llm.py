@@ -62,6 +62,14 @@ def test_a_server_that_gives_one_choice_is_asked_for_the_others() -> None:
     assert [(r.get("n"), r["seed"]) for r in script.requests] == [(3, 5), (None, 6), (None, 7)]
 
 
+@pytest.mark.parametrize("status", [400, 422])
+def test_a_server_that_refuses_several_choices_is_asked_one_by_one_from_then_on(status: int) -> None:
+    with serving(Script([(status, {})], say("x"))) as script:
+        asked = sampler(script)
+        assert len(asked.sample(ASK, 2, 5)) == len(asked.sample(ASK, 2, 8)) == 2
+    assert [(r.get("n"), r["seed"]) for r in script.requests] == [(2, 5), (None, 5), (None, 6), (None, 8), (None, 9)]
+
+
 def test_a_server_without_log_probabilities() -> None:
     with serving(Script([], say("x"), logprobs=False)) as script:
         (sample,) = sampler(script, logprobs=False).sample(ASK, 1, 5)

@@ -56,12 +56,18 @@ class Endpoint:
     body: dict[str, Any] | None = None
 
 
+class _Refused(CannotAnswer):
+    """The server does not take the request as it is."""
+
+
 class Sampler:
     """A client of one endpoint."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._openai = need("openai", "llm")
         self._endpoint = endpoint
+        self._one_by_one = False
+        """The server does not give several completions of one request."""
         local = endpoint.base_url is not None and "OPENAI_API_KEY" not in os.environ
         try:
             self._client = self._openai.OpenAI(
@@ -78,7 +84,8 @@ class Sampler:
     ) -> list[Sample]:
         """``n`` completions of the same messages.
 
-        They are asked for in one request; a server that gives fewer is asked again for each that is missing.
+        They are asked for in one request, so that the prompt is paid once. A server that refuses to give several, or
+        gives fewer, is asked again for each that is missing.
 
         Args:
             seed: passed on; with a server that heeds it, the same request gives the same samples.
@@ -89,10 +96,13 @@ class Sampler:
             CannotAnswer: the endpoint refuses, or does not come round after all retries.
         """
         samples: list[Sample] = []
+        if n > 1 and not self._one_by_one:
+            try:
+                samples = self._ask(messages, n, seed, stop, schema)[:n]
+            except _Refused:
+                self._one_by_one = True
         while len(samples) < n:
-            wanted = n if not samples else 1
-            found = self._ask(messages, wanted, seed + len(samples), stop, schema)
-            samples += found[: n - len(samples)]
+            samples += self._ask(messages, 1, seed + len(samples), stop, schema)[:1]
         return samples
 
     def _ask(
@@ -124,7 +134,8 @@ class Sampler:
             try:
                 answer = self._client.chat.completions.create(**wish, extra_body=endpoint.body)
             except self._openai.OpenAIError as error:
-                raise CannotAnswer(f"the model endpoint: {' '.join(str(error).split())}") from None
+                kind = _Refused if getattr(error, "status_code", None) in (400, 422) else CannotAnswer
+                raise kind(f"the model endpoint: {' '.join(str(error).split())}") from None
             except (ValueError, TypeError) as error:  # a body that is no JSON
                 trouble = f"{type(error).__name__}: {error}"
                 continue
