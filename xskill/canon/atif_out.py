@@ -101,7 +101,8 @@ def _call(step: Step) -> tuple[str, dict[str, Any]]:
     found = split_json_call(step.action)
     if found is not None:
         return found[0] or "unknown", found[1]
-    return step.action.partition("(")[0].strip() or "unknown", {"arguments": step.action}
+    name, opened, rest = step.action.partition("(")
+    return name.strip() or "unknown", {"arguments": rest.removesuffix(")")} if opened else {}
 
 
 def _text(value: Any) -> str | None:

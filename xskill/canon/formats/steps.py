@@ -40,7 +40,7 @@ def detect(value: Any) -> bool:
 
 
 def read(record: Any, place: Place) -> Iterator[RawEpisode]:
-    if not isinstance(record, dict):
+    if not isinstance(record, dict) or "steps" not in record:
         raise fail("", "an object with steps", record)
     listed = items(record.get("steps"), "steps")
     episode = RawEpisode(
