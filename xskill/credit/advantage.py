@@ -31,7 +31,8 @@ def group_moments(values: Floats, groups: Ints, n_groups: int, ddof: int = 0) ->
     np.minimum.at(low, g, x)
     np.maximum.at(high, g, x)
     mean = np.bincount(g, x, n_groups) / np.maximum(size, 1)
-    square = np.bincount(g, (x - mean[g]) ** 2, n_groups)
+    with np.errstate(over="ignore"):
+        square = np.bincount(g, (x - mean[g]) ** 2, n_groups)
     varied = (high > low) & (size > ddof)
     std = np.zeros(n_groups)
     std[varied] = np.sqrt(square[varied] / (size[varied] - ddof))

@@ -78,7 +78,8 @@ def radius_of_log_ratio(kind: Map, log_ratio: float) -> float:
 
 def log_ratio(logprob_new: Floats, logprob: Floats, n_tokens: Floats, ratio: Ratio = "sum") -> Floats:
     """log rho of each turn: the summed difference of its token log-probabilities, or their mean."""
-    difference = logprob_new - logprob
+    with np.errstate(over="ignore", invalid="ignore"):
+        difference = logprob_new - logprob
     return difference / n_tokens if ratio == "mean" else difference
 
 

@@ -127,19 +127,17 @@ def texts_of(tables: Sequence[dict[Any, int]], codes: Ints) -> list[Any]:
     return [found[code] for code in codes.tolist()]
 
 
-def turn_codes(step_code: Ints, turn_of_step: Ints, first_step: Ints) -> Ints:
+def turn_codes(step_code: Ints, first_step: Ints) -> Ints:
     """[T] code of each turn's tuple of step codes; that of a turn with one step is the step's own."""
     code = step_code[first_step]
     if len(first_step) == len(step_code):
         return code
-    size = np.bincount(turn_of_step, minlength=len(first_step))
-    more, depth = np.flatnonzero(size > 1), 1
-    while len(more):
-        above = max(int(code.max()), len(step_code)) + 1  # a longer tuple never equals a shorter one
-        pair = np.stack([code[more], step_code[first_step[more] + depth]], axis=1)
-        code[more] = above + np.unique(pair, axis=0, return_inverse=True)[1].reshape(-1)
-        depth += 1
-        more = more[size[more] > depth]
+    stops = np.append(first_step[1:], len(step_code))
+    several = np.flatnonzero(stops > first_step + 1)
+    above = int(step_code.max()) + 1  # the tuple of several steps never equals a single one
+    table: dict[bytes, int] = {}
+    for turn, start, stop in zip(several.tolist(), first_step[several].tolist(), stops[several].tolist(), strict=True):
+        code[turn] = above + table.setdefault(step_code[start:stop].tobytes(), len(table))
     return code
 
 

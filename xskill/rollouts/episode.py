@@ -69,13 +69,13 @@ class Prefix:
 
     @property
     def reward(self) -> float | None:
-        """Outcome so far; null when nothing told it."""
+        """Outcome so far, to 12 decimals, so that what was given in parts and taken back is 0; null when untold."""
         if self.outcome is not None:
             return self.outcome
         rewards = [step.reward for step in self.steps if step.reward is not None]
         if self.reset_reward is not None:
             rewards.insert(0, self.reset_reward)
-        return math.fsum(rewards) if rewards else None
+        return round(math.fsum(rewards), 12) + 0.0 if rewards else None
 
     def then(
         self, steps: Sequence[Step], *, done: bool, success: bool | None = None, outcome: float | None = None

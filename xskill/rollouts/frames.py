@@ -22,7 +22,9 @@ def is_plain(frame: pl.DataFrame) -> bool:
     if any(frame[name].null_count() for name in ("id", "question_id", "steps")):
         return False
     steps = _steps(frame)
-    if steps["action"].null_count() or (steps["n_tokens"] < 1).any():
+    if steps["action"].null_count() or not steps["n_tokens"].is_between(1, 2**31).all():
+        return False
+    if not steps["turn"].is_between(-(2**53), 2**53).all():
         return False
     if any(steps[name + TOKENS].null_count() < len(steps) for name in ("logprob", "logprob_new")):
         return False

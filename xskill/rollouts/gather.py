@@ -13,7 +13,8 @@ from xskill.errors import BadRecord
 from xskill.records import decode
 from xskill.rollouts.columns import NO_PARENT, ORPHAN, Ints, Rollouts, starts, turn_codes
 
-Count = Annotated[int, msgspec.Meta(ge=1)]
+Count = Annotated[int, msgspec.Meta(ge=1, le=2**31)]
+Label = Annotated[int, msgspec.Meta(ge=-(2**53), le=2**53)]
 Index = Annotated[int, msgspec.Meta(ge=0)]
 NAN = float("nan")
 
@@ -30,7 +31,7 @@ class RolloutStep(msgspec.Struct, frozen=True, gc=False):
 
     action: str
     observation: str | None = None
-    turn: int | None = -1
+    turn: Label | None = -1
     reward: float | None = NAN
     logprob: float | None = NAN
     logprob_new: float | None = NAN
@@ -42,7 +43,7 @@ class TokenStep(msgspec.Struct, frozen=True):
 
     action: str
     observation: str | None = None
-    turn: int | None = None
+    turn: Label | None = None
     reward: float | None = None
     logprob: float | list[float] | None = None
     logprob_new: float | list[float] | None = None
@@ -224,7 +225,7 @@ class Gather:
         n_steps = np.asarray(self._n_steps, np.int64)
         step_start = starts(n_steps)
         opens = np.ones(len(turn), bool)
-        opens[1:] = (turn[1:] != turn[:-1]) | (turn[1:] < 0)
+        opens[1:] = (turn[1:] != turn[:-1]) | (turn[1:] == -1)
         opens[step_start[:-1][n_steps > 0]] = True
         turn_of_step = np.cumsum(opens) - 1
         first = np.flatnonzero(opens)
@@ -239,8 +240,8 @@ class Gather:
             initial=self._initial,
             step_action=action,
             step_observation=observation,
-            action=turn_codes(action, turn_of_step, first),
-            observation=turn_codes(observation, turn_of_step, first),
+            action=turn_codes(action, first),
+            observation=turn_codes(observation, first),
             question=np.asarray(self._question, np.int64),
             reward=np.asarray(self._reward, np.float64),
             parent=parent,
