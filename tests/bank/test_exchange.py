@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -12,9 +14,12 @@ from skills_ref.parser import parse_frontmatter
 from skills_ref.validator import validate
 
 from tests.bank.commands import xskill
+from tests.distill.corpora import cleaning
 from xskill.bank.agent_skills import MAX_NAME, folder_name, skill_folders, skill_md, write_folders
 from xskill.bank.model import make_bank, read_bank, write_bank
 from xskill.bank.skillrl import from_skillrl, to_skillrl
+from xskill.distill.experience import read_experience
+from xskill.distill.statistical import distill
 from xskill.errors import BadRecord, CannotWrite
 from xskill.records import Skill
 
@@ -199,3 +204,24 @@ def test_secrets_do_not_leave(tmp_path):
     text = (tmp_path / "out" / "log-in" / "SKILL.md").read_text()
     assert key not in text
     assert validate(tmp_path / "out" / "log-in") == []
+
+
+def test_a_license_is_named_when_given(tmp_path):
+    write_bank(str(tmp_path / "b"), from_skillrl(SMALL))
+    assert xskill("bank", "export", tmp_path / "b", "-o", tmp_path / "out", "--license", "MIT").returncode == 0
+    for folder in (tmp_path / "out").iterdir():
+        assert parse_frontmatter((folder / "SKILL.md").read_text())[0]["license"] == "MIT"
+        assert validate(folder) == []
+
+
+@pytest.mark.skipif(shutil.which("skill-scanner") is None, reason="needs cisco-ai-skill-scanner on the PATH")
+def test_shipped_folders_pass_the_security_scanner(tmp_path):
+    skills = distill(read_experience(cleaning(8)), None).skills
+    write_bank(str(tmp_path / "b"), make_bank(skills))
+    assert xskill("bank", "export", tmp_path / "b", "-o", tmp_path / "out", "--license", "MIT").returncode == 0
+    scan = subprocess.run(
+        ["skill-scanner", "scan-all", tmp_path / "out", "--format", "json"], capture_output=True, text=True, check=True
+    )
+    summary = json.loads(scan.stdout[scan.stdout.index("{") :])["summary"]
+    assert summary["safe_skills"] == summary["total_skills_scanned"] == len(skills)
+    assert summary["total_findings"] == 0

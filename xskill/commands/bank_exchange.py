@@ -43,6 +43,10 @@ def export(
         Optional[str],
         typer.Option("--output", "-o", metavar="PATH", help="File (skillrl, prompt) or new folder (skills)."),
     ] = None,
+    licence: Annotated[
+        Optional[str],
+        typer.Option("--license", metavar="NAME", help="License of the folders, such as Apache-2.0."),
+    ] = None,
     quiet: Quiet = False,
 ) -> None:
     """Example: xskill bank export bank.jsonl --as skills -o skills
@@ -69,7 +73,7 @@ def export(
         if removed:
             run.note("redacted: " + ", ".join(f"{n} {kind}" for kind, n in sorted(removed.items())))
         if form == "skills" and output is not None:
-            write_folders(output, skill_folders(found), clean)
+            write_folders(output, skill_folders(found, licence), clean)
         elif form == "skillrl":
             import json
 
