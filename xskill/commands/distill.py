@@ -168,5 +168,7 @@ def _summary(run: Run, learned: Learned) -> None:
     run.set_summary(f"{found.raw_tokens:,} tokens became {found.skill_tokens:,} ({ratio:.0f}x)")
     if found.coverage is not None:
         run.set_summary(f"{100 * found.coverage:.0f}% of the successful episodes hold a skill")
+    else:
+        run.note("no episode is known to have succeeded, so nothing can be said about what helps")
     if learned.skipped_rollouts:
         run.note(f"evidence from the first rollouts alone; {learned.skipped_rollouts:,} more gave none")

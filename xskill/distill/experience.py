@@ -22,6 +22,8 @@ Bools = npt.NDArray[np.bool_]
 
 ALL_COUNTED = 2_000
 EVERY = 16
+ALL_RAW = 20_000
+FEW_RAW = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +32,7 @@ class Experience:
 
     corpus: Corpus
     raw: Ints
-    """[steps] code of the raw action text; -1 where the input has none."""
+    """[steps] code of the raw action text; -1 where the input has none, and beyond 20,000 episodes in 3 of 4."""
     raw_actions: tuple[str, ...]
     unanswered: Bools
     """[steps] the action of the step before, once more, with the same observation: a turn that changed nothing."""
@@ -104,10 +106,14 @@ class _Notes:
             self.answers.extend([0] * n)
             return
         steps = record.steps[first:] if first else record.steps
-        known = self.codes
-        codes = [known[step.action] for step in steps]
-        self.raw.extend(codes)
-        if any(map(operator.eq, codes, codes[1:])):  # the answers matter only where an action comes twice in a row
+        number = len(self.sizes)
+        if number <= ALL_RAW or number % FEW_RAW == 0:
+            known = self.codes
+            self.raw.extend([known[step.action] for step in steps])
+        else:
+            self.raw.extend([-1] * n)
+        tokens = record.actions
+        if any(map(operator.eq, tokens, tokens[1:])):  # the answers matter only where an action may come twice in a row
             self.answers.extend([hash(step.observation) if step.observation else 0 for step in steps])
         else:
             self.answers.frombytes(bytes(8 * n))
@@ -153,7 +159,7 @@ def read_experience(records: Iterable[Trajectory], allowed_splits: Collection[st
         corpus=corpus,
         raw=rank[raw],
         raw_actions=tuple(names),
-        unanswered=_repeated(corpus, raw, answers),
+        unanswered=_repeated(corpus, answers),
         questions=tuple(notes.questions[index] for index in order),
         tasks=tuple(notes.tasks[index] for index in order),
         splits=tuple(sorted(notes.splits)),
@@ -161,10 +167,11 @@ def read_experience(records: Iterable[Trajectory], allowed_splits: Collection[st
     )
 
 
-def _repeated(corpus: Corpus, raw: Ints, answers: npt.NDArray[np.int64]) -> Bools:
+def _repeated(corpus: Corpus, answers: npt.NDArray[np.int64]) -> Bools:
     """Steps whose action and answer are those of the step before, in the same episode."""
-    repeated = np.zeros(len(raw), bool)
-    repeated[1:] = (raw[1:] == raw[:-1]) & (raw[1:] >= 0) & (answers[1:] == answers[:-1]) & (answers[1:] != 0)
+    steps = corpus.steps
+    repeated = np.zeros(len(steps), bool)
+    repeated[1:] = (steps[1:] == steps[:-1]) & (answers[1:] == answers[:-1]) & (answers[1:] != 0)
     repeated[corpus.starts[:-1][corpus.lengths > 0]] = False
     return repeated
 

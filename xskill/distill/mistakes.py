@@ -183,7 +183,9 @@ def _standstill(
 def _common(found: Standstill, inside: np.ndarray[tuple[int], np.dtype[np.bool_]], experience: Experience) -> list[str]:
     """The rounds that come most often, as quoted commands."""
     rounds: Counter[str] = Counter()
-    for start, period in zip(found.starts[inside].tolist(), found.periods[inside].tolist(), strict=True):
+    told = inside & (experience.raw[found.starts] >= 0)
+    shown = told if told.any() else inside
+    for start, period in zip(found.starts[shown].tolist(), found.periods[shown].tolist(), strict=True):
         codes = experience.raw[start : start + period].tolist()
         words = [
             experience.raw_actions[code] if code >= 0 else experience.corpus.actions[experience.corpus.steps[step]][0]

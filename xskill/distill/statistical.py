@@ -23,7 +23,7 @@ from xskill.tree.model import XTree
 
 FAILURE_NODES = 64
 """Nodes of the failure tree: lessons come from the strongest few."""
-FAILURE_EPISODES = 20_000
+FAILURE_EPISODES = 10_000
 """The failure tree is mined from at most so many episodes, evenly over all ids; its nodes are assessed on all."""
 
 
