@@ -130,6 +130,26 @@ def llm(
     serve(ForeignEnvironment(parse_command(environment), patience), acts)
 
 
+@command.command("follower", short_help="No model: does what its skills say, in anybody's environment.")
+def follower(
+    environment: Annotated[
+        str, typer.Option(metavar="CMD", help="Worker command that answers reset and step and lists `actions`.")
+    ] = ...,  # type: ignore[assignment]
+    patience: Annotated[float, typer.Option(metavar="S", min=0.01, help="Longest wait for the environment.")] = 120.0,
+) -> None:
+    """Example: xskill rollout expand tasks.jsonl --bank bank.jsonl -w "xskill worker follower --environment ./env"
+
+    Follows the steps of the skills as far as the actions that can be taken allow, and explores in a fixed order where
+    they say nothing, so that success rates show what a bank is worth. The workers above have it as `--policy follower`.
+    """
+    from xskill.rollouts.coprocess import parse_command
+    from xskill.rollouts.workers.follower import Follower
+    from xskill.rollouts.workers.foreign import ForeignEnvironment
+    from xskill.rollouts.workers.serve import serve
+
+    serve(ForeignEnvironment(parse_command(environment), patience), Follower())
+
+
 @command.command("chat", short_help="A model (extra [llm]) that reasons, with a checker of its answers.")
 def chat(
     checker: Annotated[

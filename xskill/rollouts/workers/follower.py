@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from xskill.rollouts.protocol import Child
-from xskill.rollouts.workers.follower_scene import Deed, Reader, Scene, history, names_any, nouns, same_verb
+from xskill.rollouts.workers.follower_scene import Deed, Reader, Scene, look, names_any, nouns, same_verb
 from xskill.rollouts.workers.follower_wording import GOING, KINDS, Routine, Step, read_skill
 from xskill.rollouts.workers.session import CannotAnswer, State
 
@@ -51,12 +51,14 @@ class Follower:
     def propose(self, state: State, k: int, rng: np.random.Generator) -> list[Child]:
         """The action that it takes, then those that it would take in its stead."""
         env = state.begun.env or state.task.get("env")
-        reader = self._readers.setdefault(env, Reader(env))
+        if env not in self._readers:
+            self._readers[env] = Reader(env)
+        read = self._readers[env].read
         task = state.begun.task or state.task.get("task") or ""
         can = state.environment.actions()
         if can is None:
             raise CannotAnswer("the follower has to know what can be done, and the environment does not list it")
-        scene = Scene(task, history(reader, [action for action, _ in state.turns]), history(reader, can))
+        scene = look(task, tuple(read(action) for action, _ in state.turns), tuple(map(read, can)))
         routines = [read_skill(skill) for skill in state.skills]
         chosen: dict[str, None] = {}
         for deed in preferences(scene, routines):
@@ -104,7 +106,7 @@ def progress(routine: Routine, scene: Scene) -> Progress:
         return one
     for deed in scene.done:
         step = routine.acts[one.achieved].step
-        if deed.is_means or not (_fits(step, deed, one, scene, kinds=False) and _grounded(step, deed, one, scene)):
+        if deed.is_means or not (_fits(step, deed, scene, kinds=False) and _grounded(step, deed, one, scene)):
             continue
         one.bound.update(_binding(step, deed, one.bound) or {})
         one.used += deed.args[:1]
@@ -122,13 +124,11 @@ def wishes(one: Progress, scene: Scene) -> Iterator[Deed]:
         return
     act = one.routine.acts[one.achieved]
     able = [d for d in scene.now if not d.is_means and d.key != scene.last_act and _grounded(act.step, d, one, scene)]
-    exact = [
-        deed for deed in able if _binding(act.step, deed, one.bound) is not None and _fits(act.step, deed, one, scene)
-    ]
-    yield from _best(exact or [deed for deed in able if _fits(act.step, deed, one, scene, kinds=False)], one, scene)
+    exact = [deed for deed in able if _binding(act.step, deed, one.bound) is not None and _fits(act.step, deed, scene)]
+    yield from _best(exact or [deed for deed in able if _fits(act.step, deed, scene, kinds=False)], one, scene)
     yield from _walk(tuple(reversed(act.lead_in)), act.step, one, scene)
     if not act.lead_in:
-        things = act.step.things & _known(scene)
+        things = act.step.things & scene.names
         yield from (
             deed
             for deed in scene.now
@@ -146,11 +146,11 @@ def _walk(steps: Sequence[Step], purpose: Step | None, one: Progress, scene: Sce
                 for deed in scene.now
                 if deed.verbs & WALKED
                 and deed.key not in scene.stale
-                and _fits(step, deed, one, scene)
+                and _fits(step, deed, scene)
                 and (step.template is None or _binding(step, deed, one.bound) is not None)
             ]
             if purpose is not None and "put" in purpose.verbs and step.verbs & GOING:
-                named = step.things & _known(scene)
+                named = step.things & scene.names
                 fresh = [d for d in fresh if scene.in_goal(d.place or "") or names_any(named, d.names)]
             towards = after.things if after is not None else frozenset()
             yield from sorted(fresh, key=lambda deed: not names_any(towards, deed.names))
@@ -163,13 +163,13 @@ def _best(deeds: Iterable[Deed], one: Progress, scene: Scene) -> list[Deed]:
     return sorted(deeds, key=lambda d: (-sum(map(scene.in_goal, d.args)), -sum(arg in used for arg in d.args)))
 
 
-def _fits(step: Step, deed: Deed, one: Progress, scene: Scene, *, kinds: bool = True) -> bool:
+def _fits(step: Step, deed: Deed, scene: Scene, *, kinds: bool = True) -> bool:
     """The deed is of the kind that the step asks for."""
     if not same_verb(step.verbs, deed.verbs):
         return False
     asked = step.nouns if kinds else step.things
     if step.template is None:
-        asked &= _known(scene)
+        asked &= scene.names
     return not asked or names_any(asked, deed.names)
 
 
@@ -189,19 +189,18 @@ def _grounded(step: Step, deed: Deed, one: Progress, scene: Scene) -> bool:
     if not deed.args:
         return True
     main, target = deed.args[0], deed.args[-1]
-    asked = step.nouns if step.template is not None else step.nouns & _known(scene)
+    asked = step.nouns if step.template is not None else step.nouns & scene.names
     if "take" in deed.verbs and main in one.spent:
         return False
     if "put" in deed.verbs:
         meant = scene.is_target(target) or names_any(asked - KINDS, nouns([target]))
         return meant and main not in one.spent and scene.was_taken(main)
-    known = {*one.used, *one.bound.values(), scene.here}
-    return main in known or scene.in_goal(main) or (not one.completed and names_any(asked, deed.names))
-
-
-def _known(scene: Scene) -> frozenset[str]:
-    """Every name that an action of this episode had; a word of a skill that is none of these says nothing here."""
-    return frozenset().union(*(deed.names for deed in (*scene.done, *scene.now)))
+    return (
+        main in one.used
+        or main in one.bound.values()
+        or scene.in_goal(main)
+        or (not one.completed and names_any(asked, deed.names))
+    )
 
 
 def explore(scene: Scene) -> Iterator[Deed]:

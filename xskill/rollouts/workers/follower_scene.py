@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from xskill.canon.canonicalize import Canonicalizer
 from xskill.canon.profile import detect_profile, load_profile
@@ -30,7 +30,7 @@ class Deed:
     key: tuple[str, ...]
     """The same for two ways to say it."""
     place: str | None = None
-    """Where one gets by going."""
+    """Where it leads, of going."""
 
     @property
     def is_means(self) -> bool:
@@ -63,41 +63,27 @@ class Reader:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """An episode up to now."""
+    """An episode up to now, as :func:`look` sees it."""
 
-    task: str
+    goal: str
+    """Words of the task, as :func:`goal_text` gives them."""
+    target: str
+    """What the task says to put something in or on; empty when it says no such thing."""
     done: tuple[Deed, ...]
     now: tuple[Deed, ...]
     """What can be done, in the environment's order."""
-    goal: str = field(init=False)
-    """The task in words, as :func:`goal_text` gives it."""
-    target: str = field(init=False)
-    """What the task says to put something in or on; empty when it says no such thing."""
-    stale: frozenset[tuple[str, ...]] = field(init=False)
+    names: frozenset[str]
+    """Every name that an action of this episode had; a word of a skill that is none of these says nothing here."""
+    stale: frozenset[tuple[str, ...]]
     """Keys of what was done since something changed last: doing it again shows nothing new."""
-    tried: frozenset[tuple[str, ...]] = field(init=False)
+    tried: frozenset[tuple[str, ...]]
     """Keys of all that was done."""
-    last_act: tuple[str, ...] | None = field(init=False)
+    last_act: tuple[str, ...] | None
     """Key of the last deed that was more than going and looking."""
-    here: str | None = field(init=False)
+    here: str | None
     """The place gone to last."""
-    places: frozenset[str] = field(init=False)
-    """All places that one could go to."""
-
-    def __post_init__(self) -> None:
-        since: list[tuple[str, ...]] = []
-        for deed in self.done:
-            since = [*since, deed.key] if deed.is_means else []
-        gone = [deed.place for deed in self.done if deed.place is not None]
-        said = _PUT.search(self.task.lower())
-        object.__setattr__(self, "goal", goal_text(self.task))
-        object.__setattr__(self, "target", goal_text(said.group(1)).split(".")[0].strip() if said else "")
-        object.__setattr__(self, "stale", frozenset(since))
-        object.__setattr__(self, "tried", frozenset(deed.key for deed in self.done))
-        acts = [deed.key for deed in self.done if not deed.is_means]
-        object.__setattr__(self, "last_act", acts[-1] if acts else None)
-        object.__setattr__(self, "here", gone[-1] if gone else None)
-        object.__setattr__(self, "places", frozenset(d.place for d in (*self.done, *self.now) if d.place is not None))
+    taken: frozenset[str]
+    """Words of the things that were taken."""
 
     def in_goal(self, value: str) -> bool:
         """The task names this value: ``mug 1`` in ``put a mug in the cabinet``; not ``orange`` in ``an orange box``."""
@@ -108,9 +94,27 @@ class Scene:
         return bool(self.target) and phrase(value) == self.target
 
     def was_taken(self, value: str) -> bool:
-        """Something that goes by one of its words was taken before; simulators call a thing by several names."""
-        words = nouns([value])
-        return any(words & nouns(deed.args[:1]) for deed in self.done if "take" in deed.verbs)
+        """Something that goes by one of its words was taken; simulators call one thing by several names."""
+        return bool(nouns([value]) & self.taken)
+
+
+def look(task: str, done: tuple[Deed, ...], now: tuple[Deed, ...]) -> Scene:
+    """The scene of a task after some deeds, with what can be done next."""
+    said = _PUT.search(task.lower())
+    acts = [deed.key for deed in done if not deed.is_means]
+    since = next((back for back, deed in enumerate(reversed(done)) if not deed.is_means), len(done))
+    return Scene(
+        goal=goal_text(task),
+        target=goal_text(said.group(1)).split(".")[0].strip() if said else "",
+        done=done,
+        now=now,
+        names=frozenset().union(*(deed.names for deed in (*done, *now))),
+        stale=frozenset(deed.key for deed in done[len(done) - since :]),
+        tried=frozenset(deed.key for deed in done),
+        last_act=acts[-1] if acts else None,
+        here=next((deed.place for deed in reversed(done) if deed.place is not None), None),
+        taken=nouns(value for deed in done if "take" in deed.verbs for value in deed.args[:1]),
+    )
 
 
 def phrase(name: str) -> str:
@@ -142,8 +146,3 @@ def names_any(things: Iterable[str], names: Iterable[str]) -> bool:
 def same_verb(first: frozenset[str], second: frozenset[str]) -> bool:
     """Two sets of verbs can mean the same."""
     return bool(first & second) or any(ALIKE.get(verb, frozenset()) & second for verb in first)
-
-
-def history(reader: Reader, actions: Sequence[str]) -> tuple[Deed, ...]:
-    """The deeds of an episode's actions."""
-    return tuple(reader.read(action) for action in actions)

@@ -66,6 +66,9 @@ LITTLE = frozenset(
 
 NEGATION = frozenset("not never no avoid without don't instead unless".split())
 
+MOST_PLACEHOLDERS = 4
+"""A quoted command with more, or with two side by side, is read by its sentence alone."""
+
 _WORD = re.compile(r"[a-z][a-z']*")
 _CLAUSE = re.compile(r"[.;:,()\u2013\u2014]|\buntil\b|\bbut\b")
 _ENUMERATED = re.compile(r"(?:^|\s)\(?\d+[.)]\s+")
@@ -153,10 +156,10 @@ def read_step(text: str) -> Step | None:
     found = read_clauses(sentence)
     if quoted is None:
         return found[0] if found else None
-    pattern, names = _compile(quoted.group(1))
-    first = found[0] if found else None
-    verbs = first.verbs if first else _meaning(quoted.group(1).lower().split()[0])
-    return Step(verbs, first.nouns if first else frozenset(), pattern, names)
+    command = quoted.group(1)
+    first = found[0] if found else Step(_meaning(command.lower().split(" ")[0]), frozenset())
+    compiled = _compile(command)
+    return first if compiled is None else Step(first.verbs, first.nouns, *compiled)
 
 
 def read_clauses(text: str) -> list[Step]:
@@ -187,10 +190,14 @@ def _meaning(word: str) -> frozenset[str]:
     return ALIKE.get(sense, frozenset({sense}))
 
 
-def _compile(command: str) -> tuple[re.Pattern[str], tuple[str, ...]]:
+def _compile(command: str) -> tuple[re.Pattern[str], tuple[str, ...]] | None:
+    """The command as a pattern, and its placeholders; None for one that could not be matched in reasonable time."""
+    pieces = _PLACEHOLDER.split(command)
+    if len(pieces) > 2 * MOST_PLACEHOLDERS + 1 or not all(piece.strip() for piece in pieces[2:-1:2]):
+        return None
     names: list[str] = []
     parts: list[str] = []
-    for number, piece in enumerate(_PLACEHOLDER.split(command)):
+    for number, piece in enumerate(pieces):
         if number % 2 == 0:
             parts.append(re.sub(r"\d+", r"\\d+", re.escape(piece)))
         elif piece in names:
