@@ -128,6 +128,19 @@ def _cut(answer: Answer, request: Request) -> Answer:
     return msgspec.structs.replace(answer, steps=answer.steps[: request.max_turns], done=False)
 
 
+def test_rewards_in_parts_add_up() -> None:
+    """A score of hundredths that is taken back is exactly 0, and one that is full exactly 1."""
+    parts = [0.08, 0.17, 0.25, 0.33, 0.17]
+    steps = [Step(action="a", reward=part) for part in parts]
+    start = question().start()
+    assert start.then(steps, done=True).reward == 1.0
+    lost = start.then([*steps[:3], Step(action="a", reward=-0.5)], done=True)
+    assert str(lost.reward) == "0.0"
+    assert start.reward is None
+    assert start.then([Step(action="a")], done=True).reward is None
+    assert start.then(steps, done=True, outcome=0.3).reward == 0.3
+
+
 def test_an_episode_without_a_turn_has_no_branches() -> None:
     found = pump(expand(question(Begun(observation="over", done=True, reward=0.5)), 2, 2), Lengths([1]))
     assert [(t.id, t.actions, t.reward, t.success) for t in found] == [("q/0", [], 0.5, None), ("q/1", [], 0.5, None)]

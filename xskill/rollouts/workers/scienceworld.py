@@ -19,8 +19,8 @@ class ScienceWorldEnvironment:
     """One task variation at a time; a task record says ``task_type`` (or ``task_name``) and ``variation``.
 
     Talks to the simulator's server directly: the package's ``step`` also lists all valid actions, the inventory and the
-    room for every step, which takes 80 to 90% of its time. The simulator is not quite deterministic: it may list a room's
-    things in another order, and in a few states another process lists other valid actions.
+    room for every step, which takes 80 to 90% of its time. The simulator is not quite deterministic: it may list the
+    things of a room in another order, and in a few states another process lists other valid actions.
 
     Args:
         simplification: comma-separated names, ``easy`` for all.
