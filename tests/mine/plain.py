@@ -31,6 +31,11 @@ def pair_positions(sequence: list[Symbol], self_pairs: str) -> list[tuple[tuple[
     return found
 
 
+def by_task_type(types: list[str]) -> dict[str, list[Any]]:
+    """Distinct types, and how many of each."""
+    return {"task_types": sorted(set(types)), "task_type_episodes": [types.count(kind) for kind in sorted(set(types))]}
+
+
 def merge(sequence: list[Symbol], pair: tuple[Symbol, Symbol], new: Symbol) -> tuple[list[Symbol], int]:
     """``a b a b c``, (a, b) → S0 S0 c, 2 replacements."""
     merged, position, count = [], 0, 0
@@ -129,7 +134,7 @@ def mine(episodes: list[Episode], rules: Rules) -> tuple[list[dict[str, Any]], l
                 "episodes": len(holders),
                 "episodes_known": sum(episode.success is not None for episode in holders),
                 "episodes_success": sum(episode.success is True for episode in holders),
-                "task_types": sorted({e.task_type for e in holders if e.task_type is not None and counted(e)}),
+                **by_task_type([e.task_type for e in holders if e.task_type is not None and counted(e)]),
             }
         )
     for node in nodes:

@@ -32,7 +32,7 @@ def renamed(episodes: list[Episode]) -> list[Episode]:
 
 
 def mined(episodes: list[Episode], rules: Rules) -> XTree:
-    return mine(encode_episodes(episodes), rules)
+    return mine(encode_episodes(episodes), rules, resumable=True)
 
 
 def grown(tree: XTree, episodes: list[Episode]) -> XTree:
@@ -145,7 +145,7 @@ def test_command_and_the_distance_to_the_union(tmp_path: Path) -> None:
     write(tmp_path / "old.jsonl", episodes[:200])
     write(tmp_path / "new.jsonl", episodes[200:])
     for args in (
-        ("old.jsonl", "-o", "old.tree"),
+        ("old.jsonl", "--resumable", "-o", "old.tree"),
         ("--resume", "old.tree", "new.jsonl", "-o", "grown.tree"),
         ("old.jsonl", "new.jsonl", "-o", "union.tree"),
     ):
@@ -170,7 +170,32 @@ def test_command_and_the_distance_to_the_union(tmp_path: Path) -> None:
 )
 def test_options_that_need_the_old_episodes(tmp_path: Path, option: tuple[str, ...]) -> None:
     write(tmp_path / "e.jsonl", planted(40))
-    assert command("e.jsonl", "-o", "t", cwd=tmp_path).returncode == 0
+    assert command("e.jsonl", "--resumable", "-o", "t", cwd=tmp_path).returncode == 0
     done = command("--resume", "t", "e.jsonl", *option, cwd=tmp_path)
     assert done.returncode == 2
     assert b"mine the old and the new ones at once" in done.stderr
+
+
+def test_a_tree_remembers_only_when_asked(tmp_path: Path) -> None:
+    episodes = planted(60)
+    write(tmp_path / "e.jsonl", episodes)
+    assert mine(encode_episodes(episodes), RULES).header.extra == {}
+    assert command("e.jsonl", "-o", "t", cwd=tmp_path).returncode == 0
+    done = command("--resume", "t", "e.jsonl", cwd=tmp_path)
+    assert done.returncode == 65
+    assert b"mine it with --resumable" in done.stderr
+
+
+def test_counts_by_task_type_and_steps_by_outcome_add_up(tmp_path: Path) -> None:
+    episodes = planted(120)
+    tree = mined(episodes[:60], RULES)
+    whole = grown(tree, renamed(episodes[60:]))
+    for part, expected in ((tree, episodes[:60]), (whole, episodes)):
+        own = {outcome: sum(len(e.actions) for e in expected if e.success is outcome) for outcome in (True, False)}
+        assert part.header.stats["steps_success"] == own[True]
+        assert part.header.stats["steps_failure"] == own[False]
+        for node in part.nodes:
+            assert node.task_type_episodes is not None
+            assert node.task_types is not None
+            assert len(node.task_type_episodes) == len(node.task_types)
+            assert sum(node.task_type_episodes) <= (node.episodes or 0)

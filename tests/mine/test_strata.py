@@ -76,6 +76,8 @@ def test_header_holds_every_choice_and_the_corpus() -> None:
     }
     assert header.stats == {
         "steps": 12,
+        "steps_success": 6,
+        "steps_failure": 4,
         "symbols": 7,
         "episodes_known": 5,
         "episodes_success": 3,

@@ -71,6 +71,9 @@ def command(
     sweep: Annotated[
         Optional[str], typer.Option(metavar="FILE", help="Write all settings that --auto would try, with their scores.")
     ] = None,
+    resumable: Annotated[
+        bool, typer.Option("--resumable", help="Keep in the tree's header what a later --resume needs.")
+    ] = False,
     resume: Annotated[
         Optional[str],
         typer.Option(metavar="TREE", help="Go on with a tree of earlier episodes; FILE holds the new ones alone."),
@@ -153,7 +156,7 @@ def command(
                 for line in report(trials):
                     run.note(line)
         if earlier is None:
-            tree = mine(corpus, rules, questions, name=name, config=how_chosen)
+            tree = mine(corpus, rules, questions, name=name, config=how_chosen, resumable=resumable)
         else:
             tree = grow(earlier, corpus, rules, name)
         if len(corpus.env.names) > 1:

@@ -6,18 +6,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from xskill.mine.rules import Rules
-from xskill.mine.tally import FAILED, SUCCEEDED, Counts
+from xskill.mine.tally import FAILED, SUCCEEDED, Tally
 from xskill.records import Corpus as CorpusInfo
 from xskill.records import TreeHeader
 
 
 def tree_header(
     rules: Rules,
-    episodes: Counts,
+    counts: Tally,
     *,
     n_nodes: int,
     vocabulary: int,
-    steps: int,
     symbols: int,
     environments: list[str],
     task_types: int,
@@ -30,29 +29,30 @@ def tree_header(
 
     Args:
         rules: what could merge, and the score.
-        episodes: their number by outcome. [3]
+        counts: of episodes and their own steps, by outcome.
         n_nodes: number of nodes.
         vocabulary: number of distinct tokens.
-        steps: own steps of all episodes.
-        symbols: what they became.
+        symbols: what the steps became.
         environments: names, sorted.
         task_types: number of distinct ones.
         name: name of the corpus.
         config: the choices beyond the rules.
         stats: more facts about the run.
-        extra: what :mod:`xskill.mine.residual` remembers.
+        extra: what :mod:`xskill.mine.residual` remembers, for trees that shall grow.
     """
-    known = int(episodes[FAILED:].sum())
-    n_success = int(episodes[SUCCEEDED])
+    known = int(counts.corpus[FAILED:].sum())
+    n_success = int(counts.corpus[SUCCEEDED])
     return TreeHeader(
         environment=environments[0] if len(environments) == 1 else None,
-        corpus=CorpusInfo(name=name, n_trajectories=int(episodes.sum()), successful_only=rules.successes_only),
+        corpus=CorpusInfo(name=name, n_trajectories=int(counts.corpus.sum()), successful_only=rules.successes_only),
         n_primitives=vocabulary,
         n_nodes=n_nodes,
         outcome=rules.outcome,
         config={**rules.as_config(), **config},
         stats={
-            "steps": steps,
+            "steps": int(counts.steps.sum()),
+            "steps_success": int(counts.steps[SUCCEEDED]),
+            "steps_failure": int(counts.steps[FAILED]),
             "symbols": symbols,
             "episodes_known": known,
             "episodes_success": n_success,

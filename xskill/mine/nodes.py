@@ -67,6 +67,7 @@ def with_counts(nodes: list[Node], counts: Tally, tables: Tables, rules: Rules) 
         "episodes_known": episodes[:, FAILED:].sum(axis=1).tolist(),
         "episodes_success": episodes[:, SUCCEEDED].tolist(),
         "task_types": [sorted(kinds) for kinds in counts.task_types],
+        "task_type_episodes": [[kinds[kind] for kind in sorted(kinds)] for kinds in counts.task_types],
         "tiles": counts.tiles.sum(axis=1).tolist(),
         "tiles_success": counts.tiles[:, SUCCEEDED].tolist(),
         "lift": _numbers(lift(tables)),

@@ -46,6 +46,8 @@ class Facts(msgspec.Struct, frozen=True):
     """What the header's ``stats`` say of the corpus."""
 
     steps: int
+    steps_success: int
+    steps_failure: int
     symbols: int
     episodes_known: int
     episodes_success: int
@@ -66,7 +68,10 @@ def recall(tree: XTree) -> tuple[Memory, Facts]:
     except msgspec.ValidationError:
         memory = None
     if memory is None or [node.id for node in tree.nodes] != [f"S{index}" for index in range(len(memory.replaced))]:
-        raise BadData("--resume: the tree does not remember its episodes; mine the old and the new ones at once")
+        raise BadData(
+            "--resume: the tree does not remember its episodes; "
+            "mine it with --resumable, or the old and the new ones at once"
+        )
     return memory, facts
 
 

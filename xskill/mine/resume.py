@@ -12,6 +12,7 @@ tree's nodes stay as they are, and association is tested without strata.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -88,10 +89,9 @@ def grow(tree: XTree, corpus: Corpus, rules: Rules, name: str | None = None) -> 
     left = _left(memory.pairs, [pair for pair in taken if pair is not None], rest(corpus, _tiles(corpus, merges)))
     header = tree_header(
         rules,
-        counts.corpus,
+        counts,
         n_nodes=len(nodes),
         vocabulary=max(tree.header.n_primitives or 0, len(corpus.tokens)),
-        steps=facts.steps + len(corpus.steps),
         symbols=facts.symbols
         + len(corpus.steps)
         - sum(len(merge.positions) for merge in merges)
@@ -145,9 +145,15 @@ def _recalled(tree: XTree, memory: Memory, facts: Facts) -> Tally:
         replaced=np.array(memory.replaced, np.int64).reshape(-1, 3),
         episodes=np.array([_split(*row) for row in rows], np.int64).reshape(-1, 3),
         tiles=np.array(tiles, np.int64).reshape(-1, 3),
-        task_types=[frozenset(kind for kind in n.task_types or [] if kind is not None) for n in tree.nodes],
+        task_types=[_by_type(node) for node in tree.nodes],
         corpus=np.array(_split(n_episodes, facts.episodes_known, facts.episodes_success), np.int64),
+        steps=np.array(_split(facts.steps, facts.steps_success + facts.steps_failure, facts.steps_success), np.int64),
     )
+
+
+def _by_type(node: Node) -> Counter[str]:
+    kinds = zip(node.task_types or [], node.task_type_episodes or [], strict=False)
+    return Counter({kind: count for kind, count in kinds if kind is not None})
 
 
 def _split(n: int, known: int, succeeded: int) -> Triple:
@@ -183,8 +189,9 @@ def _extended(old: Tally, taken: Sequence[Rest | None], merges: Sequence[Merge],
         np.concatenate([old.replaced, replaced]),
         np.concatenate([old.episodes, episodes]),
         np.maximum(tiles, 0),
-        [*old.task_types, *[frozenset[str]()] * len(taken)],
+        [*old.task_types, *(Counter[str]() for _ in taken)],
         old.corpus,
+        old.steps,
     )
 
 

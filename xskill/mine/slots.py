@@ -48,9 +48,9 @@ class Values:
 def find_slots(steps: Ints, expansion: Sequence[str], values: Values) -> tuple[str, list[Slot] | None]:
     """The pattern of one node, and its slots.
 
-    A slot that has one value in at least 95% of the occurrences is written out; the others are
-    variables, one for all slots that carry the same value in at least 95% of the occurrences (each
-    is compared with the first slot of the variables so far).
+    Slots that carry the same value in at least 95% of the occurrences share a variable (each slot is
+    compared with the first one of the variables so far). A slot that has one value in at least 95% of
+    the occurrences is written out, and needs no variable unless it shares one.
 
     Args:
         steps: actions of each occurrence. [n_occurrences, length]
@@ -58,29 +58,50 @@ def find_slots(steps: Ints, expansion: Sequence[str], values: Values) -> tuple[s
         values: argument values of the actions.
 
     Returns:
-        ``take<instrument>(?a) → measure<substance>(?a, ?b)``, and the slots (None when there is none).
+        ``take<instrument>(?a=thermometer) → measure<substance>(?a, ?b)``, and the slots (None when there is none).
     """
-    slots: list[Slot] = []
-    variables: list[tuple[str, Ints]] = []
-    names = _variable_names()
+    places: list[tuple[int, int]] = []
+    tops: list[list[tuple[str, int]]] = []
+    constants: list[str | None] = []
+    members: list[int] = []
+    firsts: list[Ints] = []
     for step in range(len(expansion)):
         for index, code in enumerate(values.code[steps[:, step]].T):
             if (code >= 0).mean() < _PRESENT:
                 break
+            same = next((number for number, other in enumerate(firsts) if _agree(code, other)), len(firsts))
+            if same == len(firsts):
+                firsts.append(code)
             top = _most_frequent(code, values.names)
-            constant = top[0][0] if _mostly(top[0][1], code) else None
-            variable = None
-            if constant is None:
-                variable = next((name for name, other in variables if _agree(code, other)), None)
-                if variable is None:
-                    variable = next(names)
-                    variables.append((variable, code))
-            slots.append(Slot(step=step, index=index, variable=variable, constant=constant, values=top))
+            places.append((step, index))
+            tops.append(top)
+            constants.append(top[0][0] if _mostly(top[0][1], code) else None)
+            members.append(same)
+    names = _variable_names()
+    named: dict[int, str] = {}
+    for member, constant in zip(members, constants, strict=True):
+        if member not in named and (constant is None or members.count(member) > 1):
+            named[member] = next(names)
+    slots = [
+        Slot(step=step, index=index, variable=named.get(member), constant=constant, values=top)
+        for (step, index), member, constant, top in zip(places, members, constants, tops, strict=True)
+    ]
+    return pattern(expansion, slots), slots or None
+
+
+def pattern(expansion: Sequence[str], slots: Iterable[Slot]) -> str:
+    """The actions with their slots; a variable with one value shows it where it first stands."""
     shown: list[list[str]] = [[] for _ in expansion]
+    told: set[tuple[str, str]] = set()
     for slot in slots:
-        shown[slot.step].append(slot.constant if slot.constant is not None else f"?{slot.variable}")
-    actions = (f"{token}({', '.join(args)})" if args else token for token, args in zip(expansion, shown, strict=True))
-    return chain(actions), slots or None
+        text = slot.constant or ""
+        if slot.variable is not None:
+            text = f"?{slot.variable}"
+            if slot.constant is not None and (slot.variable, slot.constant) not in told:
+                told.add((slot.variable, slot.constant))
+                text += f"={slot.constant}"
+        shown[slot.step].append(text)
+    return chain(f"{token}({', '.join(args)})" if args else token for token, args in zip(expansion, shown, strict=True))
 
 
 def chain(actions: Iterable[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,19 +41,22 @@ class Tally:
     """Distinct episodes that hold the node when it merges. [n_nodes, 3]"""
     tiles: Counts
     """Occurrences that no later merge took. [n_nodes, 3]"""
-    task_types: list[frozenset[str]]
-    """Of the episodes that are counted."""
+    task_types: list[Counter[str]]
+    """Distinct episodes that hold the node, by task type; of the episodes that are counted."""
     corpus: Counts
     """Episodes in all. [3]"""
+    steps: Counts
+    """Their own steps. [3]"""
 
     def __add__(self, other: Tally) -> Tally:
-        kinds = [one | more for one, more in zip(self.task_types, other.task_types, strict=True)]
+        kinds = [one + more for one, more in zip(self.task_types, other.task_types, strict=True)]
         return Tally(
             self.replaced + other.replaced,
             self.episodes + other.episodes,
             self.tiles + other.tiles,
             kinds,
             self.corpus + other.corpus,
+            self.steps + other.steps,
         )
 
 
@@ -90,6 +94,7 @@ def tally(corpus: Corpus, occurrences: Occurrences, merges: list[Merge], rules: 
         tiles=tiles,
         task_types=_task_types(corpus, occurrences, n, rules),
         corpus=np.bincount(corpus.outcome + 1, minlength=3),
+        steps=np.bincount(corpus.outcome + 1, weights=corpus.lengths, minlength=3).astype(np.int64),
     )
 
 
@@ -97,17 +102,18 @@ def _by_outcome(node: Ints, outcome: npt.NDArray[np.int8], n: int) -> Counts:
     return np.bincount(node.astype(np.int64) * 3 + outcome + 1, minlength=3 * n).reshape(n, 3)
 
 
-def _task_types(corpus: Corpus, occurrences: Occurrences, n: int, rules: Rules) -> list[frozenset[str]]:
+def _task_types(corpus: Corpus, occurrences: Occurrences, n: int, rules: Rules) -> list[Counter[str]]:
     kinds = corpus.task_type.codes[occurrences.holder_episode]
     counted = kinds >= 0
     if rules.successes_only:
         counted &= corpus.outcome[occurrences.holder_episode] == 1
     names = corpus.task_type.names
-    cells = np.unique(occurrences.holder_node[counted].astype(np.int64) * max(len(names), 1) + kinds[counted])
-    found: list[set[str]] = [set() for _ in range(n)]
-    for cell in cells.tolist():
-        found[cell // len(names)].add(names[cell % len(names)])
-    return [frozenset(each) for each in found]
+    cell = occurrences.holder_node[counted].astype(np.int64) * max(len(names), 1) + kinds[counted]
+    cells, episodes = np.unique(cell, return_counts=True)
+    found: list[Counter[str]] = [Counter() for _ in range(n)]
+    for cell, count in zip(cells.tolist(), episodes.tolist(), strict=True):
+        found[cell // len(names)][names[cell % len(names)]] = count
+    return found
 
 
 def mined_outcome(outcome: npt.NDArray[np.int8], rules: Rules) -> npt.NDArray[np.int8]:

@@ -44,6 +44,7 @@ def mine(
     *,
     name: str | None = None,
     config: Mapping[str, Any] = {},
+    resumable: bool = False,
 ) -> XTree:
     """Mine one X-Tree (arXiv 2609.32993; ALGORITHMS section 2).
 
@@ -53,6 +54,7 @@ def mine(
         questions: tests and resamples.
         name: name of the corpus, for the header.
         config: how the rules were chosen, for the header.
+        resumable: remember in the header what :func:`xskill.mine.resume.grow` needs (tens of kilobytes).
 
     Raises:
         NoSuccess: no episode has the outcome that is mined.
@@ -75,18 +77,16 @@ def mine(
         shares = stability(corpus, rules, expansions, questions.bootstrap, questions.seed, questions.jobs)
         nodes = [msgspec.structs.replace(node, stability=share) for node, share in zip(nodes, shares, strict=True)]
         choices |= {"bootstrap": questions.bootstrap, "seed": questions.seed}
-    n_steps = len(corpus.steps)
     header = tree_header(
         rules,
-        counts.corpus,
+        counts,
         n_nodes=len(nodes),
         vocabulary=len(corpus.tokens),
-        steps=n_steps,
-        symbols=n_steps - sum(len(merge.positions) for merge in merges),
+        symbols=len(corpus.steps) - sum(len(merge.positions) for merge in merges),
         environments=list(corpus.env.names),
         task_types=len(corpus.task_type.names),
         name=name,
         config=choices,
-        extra=remembered(counts.replaced, rest(corpus, tile(prepared.sequence, merges))),
+        extra=remembered(counts.replaced, rest(corpus, tile(prepared.sequence, merges))) if resumable else None,
     )
     return XTree(header, tuple(nodes))

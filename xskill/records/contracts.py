@@ -169,8 +169,9 @@ class Slot(Record, frozen=True, kw_only=True):
     index: int
     """Index in that action's args."""
     variable: str | None = None
-    """Name shared by all slots that carry the same value (``a``, ``b`` …); null for a constant."""
+    """Name shared by all slots that carry the same value (``a``, ``b`` …); null for a constant that stands alone."""
     constant: str | None = None
+    """The value, when there is one in (nearly) all occurrences."""
     values: list[tuple[str, int]] = []
     """Most frequent values with their counts."""
 

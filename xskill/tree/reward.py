@@ -43,7 +43,7 @@ class Shaping:
         """What is added to the outcome of a rollout with this bonus, the group's largest being ``most``."""
         if most <= 0:
             return 0.0
-        extra = weight * self.scale * bonus / most
+        extra = weight * self.scale * (bonus / most)  # in this order, tiny bonuses cannot overshoot
         return extra if self.cap is None else min(extra, self.cap)
 
 

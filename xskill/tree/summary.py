@@ -14,6 +14,8 @@ from xskill.records import Node
 from xskill.tree.model import XTree, by_id, child_nodes, roots, success_rate
 
 ALPHA = 0.05
+DOMINANT = 0.8
+"""Share of a routine's episodes from which on one task type stands for it."""
 MOST_LEVELS = 100
 """Sub-routines below this are not followed: a hostile tree can be thousands of levels deep."""
 
@@ -58,7 +60,7 @@ class Routine:
     in_failure: float | None
     """Share of the failed episodes that hold it."""
     task_type: str | None
-    """The task type that all its episodes share; None with several, or when none is recorded."""
+    """The task type that (nearly) all its episodes share; None with several, or when none is recorded."""
     parts: tuple[Routine, ...] = ()
 
     @property
@@ -145,6 +147,18 @@ def corpus_of(tree: XTree) -> Corpus:
     )
 
 
+def _dominant(node: Node) -> str | None:
+    """The task type of at least :data:`DOMINANT` of its episodes."""
+    types = node.task_types or []
+    if len(types) == 1:
+        return types[0]
+    episodes = node.task_type_episodes or []
+    if not episodes or len(episodes) != len(types):
+        return None
+    most = max(episodes)
+    return types[episodes.index(most)] if most >= DOMINANT * (node.episodes or sum(episodes)) else None
+
+
 def routine(node: Node, tree: XTree, corpus: Corpus) -> Routine:
     """Judge one node."""
     failure = tree.header.outcome == "failure"
@@ -167,7 +181,6 @@ def routine(node: Node, tree: XTree, corpus: Corpus) -> Routine:
         from xskill.gate.intervals import wilson  # brings numpy: only a tree without intervals pays for it
 
         low, high = wilson(k, known, ALPHA)
-    types = node.task_types or []
     return Routine(
         node=node,
         n=n,
@@ -180,7 +193,7 @@ def routine(node: Node, tree: XTree, corpus: Corpus) -> Routine:
         share=weight / corpus.steps_covered if corpus.steps_covered and node.tiles is not None else None,
         in_success=k / corpus.n_success if corpus.n_success and node.episodes is not None else None,
         in_failure=(known - k) / corpus.n_failure if corpus.n_failure and node.episodes is not None else None,
-        task_type=types[0] if len(types) == 1 else None,
+        task_type=_dominant(node),
     )
 
 

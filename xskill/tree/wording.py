@@ -45,6 +45,9 @@ def hint(summary: Summary) -> list[str]:
         legend = f"● success of {whose}, ━ 95% interval"
         if summary.corpus.base_rate is not None:
             legend += f", │ all episodes ({percent(summary.corpus.base_rate)})"
+        within = summary.tree.header.config.get("stratify")
+        if isinstance(within, str) and within != "none" and any(row.lift is not None for row in rows):
+            legend += f", lift within each {within}"
         lines.append(legend)
     if summary.shown < summary.total:
         more = f"{count(summary.shown)} of {count(summary.total)} routines"
