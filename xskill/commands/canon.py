@@ -130,43 +130,44 @@ def command(
     settings = Settings(choices, from_format, field_map, report is not None)
     totals = settings.totals()
     learner = Learner()
-    with Run("canon", quiet=quiet, rejects=rejects) as run, open_output(output, to=to, kind=Trajectory) as out:
+    with Run("canon", quiet=quiet, rejects=rejects) as run:
         if jobs == 1:
             items = read_logs(files or [], settings, totals, note=run.note)
         else:
             from xskill.canon.parallel import read_logs_parallel
 
             items = read_logs_parallel(files or [], settings, totals, note=run.note, workers=jobs)
-        source, before = None, 0
-        for item in items:
-            if isinstance(item, bytes):
-                run.read += 1
-                run.kept += 1
-                if learn is not None:
-                    _learn(learner, item)
-                out.write_line(item if as_name == "trajectory" else _atif(item))
-                if source is not None:
-                    run.progress(source)
-            elif isinstance(item, BadRecord):
-                run.read += 1
-                run.bad(item)
-            else:
-                if source is not None:
-                    run.end_input(source, run.read - before)
-                source, before = item.source, run.read
-                if source is not None:
-                    run.start_input(source)
-        if source is not None:
-            run.end_input(source, run.read - before)
-        run.check_input()
+        with open_output(output, to=to, kind=Trajectory) as out:
+            source, before = None, 0
+            for item in items:
+                if isinstance(item, bytes):
+                    run.read += 1
+                    run.kept += 1
+                    if learn is not None:
+                        _learn(learner, item)
+                    out.write_line(item if as_name == "trajectory" else _atif(item))
+                    if source is not None:
+                        run.progress(source)
+                elif isinstance(item, BadRecord):
+                    run.read += 1
+                    run.bad(item)
+                else:
+                    if source is not None:
+                        run.end_input(source, run.read - before)
+                    source, before = item.source, run.read
+                    if source is not None:
+                        run.start_input(source)
+            if source is not None:
+                run.end_input(source, run.read - before)
+            run.check_input()
         for part in _summary(totals):
             run.set_summary(part)
-    if unmatched is not None:
-        write_text(unmatched, _unmatched_table(totals))
-    if report is not None:
-        write_text(report, report_text(totals, as_json=report.endswith(".json")))
-    if learn is not None:
-        write_text(learn, learner.toml())
+        if unmatched is not None:
+            write_text(unmatched, _unmatched_table(totals))
+        if report is not None:
+            write_text(report, report_text(totals, as_json=report.endswith(".json")))
+        if learn is not None:
+            write_text(learn, learner.toml())
 
 
 def _mark(word: str) -> str:

@@ -1,0 +1,173 @@
+"""``xskill canon`` as a command: pipes, workers, memory, output."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.canon.logs import canon, log, write_lines
+from tests.command import ENVIRONMENT, pipeline, xskill
+
+STEP = {"action": "go to fridge 1", "observation": "You arrive at fridge 1. The fridge 1 is closed."}
+
+
+def _large(path: Path, megabytes: int, **fields: Any) -> Path:
+    """Step lists of some 2 kB each, no two the same."""
+    with path.open("w") as out:
+        for number in range(megabytes * 520):
+            steps = [{**STEP, "action": f"go to fridge {number % 17 + n}"} for n in range(20)]
+            out.write(json.dumps({"id": f"ep-{number}", "env": "alfworld", **fields, "steps": steps}) + "\n")
+    return path
+
+
+def test_head_ends_at_once(tmp_path: Path) -> None:
+    path = _large(tmp_path / "large.jsonl", 40)
+    started = time.monotonic()
+    first = pipeline(f"xskill canon {path} 2>{tmp_path / 'err'} | head -1").stdout
+    took = time.monotonic() - started
+    assert json.loads(first)["id"] == "ep-0"
+    assert "Traceback" not in (tmp_path / "err").read_text()
+    whole = time.monotonic()
+    xskill("canon", path, "-o", tmp_path / "o")
+    assert took < (time.monotonic() - whole) / 2 + 1
+
+
+def test_memory_does_not_grow_with_the_input(tmp_path: Path) -> None:
+    code = (
+        "import resource, sys; from xskill.cli import main\n"
+        "try: main()\n"
+        "finally: print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10, file=sys.stderr)"
+    )
+    peaks = []
+    for size in (5, 40):
+        path = _large(tmp_path / "large.jsonl", size)
+        done = subprocess.run(
+            [sys.executable, "-c", code, "canon", "-q", path, "-o", "/dev/null"],
+            env=ENVIRONMENT, capture_output=True, text=True, check=True, timeout=120,
+        )  # fmt: skip
+        peaks.append(int(done.stderr.split()[-1]))
+    assert peaks[1] < 150
+    assert peaks[1] - peaks[0] < 10
+
+
+def test_any_number_of_workers_gives_the_same_bytes(tmp_path: Path) -> None:
+    """Also when an environment first comes up, and a line is bad, in a later batch than the first."""
+    late = _large(tmp_path / "late.jsonl", 3)
+    with late.open("a") as out:
+        out.write('{"env": "webshop", "steps": [{"action": "click[buy now]"}]}\n{"steps": 7}\n{"steps": []}\n{broken\n')
+    paths = [
+        log("traces/openai_finetune_chat.jsonl"),
+        late,
+        log("e_tau/taubench_gpt-4o-airline_first8.json"),
+        log("b_scienceworld_webshop/lats_webshop_example.log"),
+        log("f_cli_sessions/agentsessions_claude/subagent"),
+        late,
+    ]
+    made = []
+    for jobs in ("1", "2", "3"):
+        rejects, unmatched = tmp_path / f"rejects{jobs}", tmp_path / f"unmatched{jobs}"
+        done = xskill("canon", *paths, "-j", jobs, "--rejects", rejects, "--unmatched", unmatched, check=None)
+        told = re.sub(r"\d+\.\d\d s\n", "", done.stderr.decode().replace(rejects.name, "rejects"))
+        made.append((done.stdout, told, rejects.read_bytes(), unmatched.read_bytes(), done.returncode))
+    assert made[0] == made[1] == made[2]
+    assert b"click<buy>" in made[0][0]
+    assert len(made[0][2].splitlines()) == 4
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_missing_file_in_the_middle(tmp_path: Path, jobs: str) -> None:
+    path = write_lines(tmp_path / "x.jsonl", {"steps": [STEP]})
+    done = xskill("canon", path, tmp_path / "none", path, "-j", jobs, check=66)
+    assert len(done.stdout.splitlines()) == 1
+    assert "none: no such file" in done.stderr.decode()
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_bad_record_stops_without_rejects(tmp_path: Path, jobs: str) -> None:
+    path = write_lines(tmp_path / "x.jsonl", {"steps": [STEP]}, {"steps": [{"action": 3}]}, {"steps": [STEP]})
+    done = xskill("canon", path, "-j", jobs, check=65)
+    assert len(done.stdout.splitlines()) == 1
+    assert f"{path}:2: steps[0].action: expected a string" in done.stderr.decode()
+
+
+def test_a_map_with_workers(tmp_path: Path) -> None:
+    path = write_lines(
+        tmp_path / "x.jsonl",
+        *({"turns": [{"did": f"open the {n}th door, " + "and the next one" * 3}]} for n in range(20_000)),
+    )
+    assert path.stat().st_size > 1 << 20
+    one, two = (
+        xskill("canon", path, "--map", "action=turns[].did", "-j", jobs, "--profile", "generic").stdout
+        for jobs in ("1", "2")
+    )
+    assert one == two
+    assert one.count(b"\n") == 20_000
+
+
+def test_a_table_out_is_the_same_as_lines(tmp_path: Path) -> None:
+    source = log("traces/openai_finetune_chat.jsonl")
+    xskill("canon", source, "-o", tmp_path / "x.parquet")
+    lines = xskill("canon", source).stdout
+    again = xskill("canon", tmp_path / "x.parquet").stdout
+    assert again == lines
+
+
+def test_reading_our_own_output_changes_nothing(tmp_path: Path) -> None:
+    lines = xskill("canon", log("e_tau/taubench_gpt-4o-airline_first8.json")).stdout
+    assert xskill("canon", stdin=lines).stdout == lines
+
+
+def test_what_is_dropped_is_told(tmp_path: Path) -> None:
+    done = xskill("canon", log("f_cli_sessions/agentsessions_claude/subagent"), "--drop", "subagents, headless")
+    kept = canon(log("f_cli_sessions/agentsessions_claude/subagent"))
+    marks: list[str] = [mark for record in kept for mark in record.get("extra", {}).get("marks", ())]
+    assert "subagent" in marks
+    assert re.search(rf"dropped: {marks.count('subagent')} subagent", done.stderr.decode())
+    assert b'"marks"' not in done.stdout
+
+
+def test_what_is_redacted_is_told(tmp_path: Path) -> None:
+    secret = "ghp_" + "".join("aK7mQz2Xw9Rt4Ls1Vb6N"[n * 7 % 20] for n in range(36))
+    path = write_lines(tmp_path / "x.jsonl", {"steps": [{"action": "look", "observation": f"the key is {secret}"}]})
+    done = xskill("canon", path)
+    assert secret.encode() not in done.stdout
+    assert "redacted: 1 " in done.stderr.decode()
+    assert secret.encode() in xskill("canon", path, "--redact", "none").stdout
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        (("--from", "nothing"), "--from nothing: no such format"),
+        (("--from", "steps", "--map", "action=a[].b"), "exclude one another"),
+        (("--as", "yaml"), "expected trajectory or atif"),
+        (("--profile", "none-such"), "none-such"),
+        (("--success-if", "import os"), "--success-if"),
+        (("--redact", "all"), "--redact"),
+        (("--map", "observation=a[].b"), "--map"),
+    ],
+)
+def test_options_that_make_no_sense(args: tuple[str, ...], told: str) -> None:
+    done = xskill("canon", *args, stdin='{"steps":[{"action":"a"}]}', check=None)
+    assert done.returncode in (2, 66)
+    assert told in done.stderr.decode()
+    assert done.stdout == b""
+
+
+def test_the_example_of_the_help_runs(tmp_path: Path, sample_data: Path) -> None:
+    text = xskill("canon", "--help").stdout.decode()
+    assert "xskill canon logs/*.jsonl | xskill mine | xskill tree show" in text
+    (tmp_path / "logs").mkdir()
+    for name in ("alfworld", "scienceworld"):
+        records = canon(sample_data / f"{name}.jsonl.gz")
+        write_lines(tmp_path / "logs" / f"{name}.jsonl", *records)
+    done = pipeline("xskill canon logs/*.jsonl | xskill mine | xskill tree show", cwd=tmp_path)
+    assert done.returncode == 0
+    assert done.stdout
