@@ -141,6 +141,16 @@ def test_rewards_in_parts_add_up() -> None:
     assert start.then(steps, done=True, outcome=0.3).reward == 0.3
 
 
+def test_what_answers_hold_beside_the_contract_is_kept() -> None:
+    begun = Begun(observation="start", extra={"variation": 3})
+    steps = [Step(action="a", extra={"cut": True})]
+    answer = Finished(steps=steps, done=True, reward=0.25, extra={"usage": 7})
+    (found,) = pump(expand(question(begun), 1, 0), lambda request: answer)
+    assert found.steps == steps
+    assert (found.reward, found.success) == (0.25, None)
+    assert found.extra == {"variation": 3, "usage": 7, "rollout": {"sampler": "test", "leaves": 1}}
+
+
 def test_an_episode_without_a_turn_has_no_branches() -> None:
     found = pump(expand(question(Begun(observation="over", done=True, reward=0.5)), 2, 2), Lengths([1]))
     assert [(t.id, t.actions, t.reward, t.success) for t in found] == [("q/0", [], 0.5, None), ("q/1", [], 0.5, None)]

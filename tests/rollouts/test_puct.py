@@ -272,7 +272,7 @@ def at_random(world: Planted, seed: int) -> int:
 
 def test_finds_a_planted_path_with_fewer_expansions_than_breadth_first_and_random() -> None:
     expanded: dict[str, list[int]] = {"puct": [], "breadth first": [], "random": []}
-    for seed in range(12):
+    for seed in range(8):
         world = Planted(seed)
         pump(search(question(seed=seed), Search(iterations=1000, depth=5, children=4)), world)
         assert world.expanded_at_success is not None
@@ -280,5 +280,5 @@ def test_finds_a_planted_path_with_fewer_expansions_than_breadth_first_and_rando
         expanded["breadth first"].append(breadth_first(Planted(seed)))
         expanded["random"].append(at_random(Planted(seed), seed))
     medians = {name: float(np.median(counts)) for name, counts in expanded.items()}
-    assert medians["puct"] * 4 < medians["breadth first"], medians  # 47, 226 and 256 when this was written
+    assert medians["puct"] * 4 < medians["breadth first"], medians  # 47, 226 and 256.5 when written
     assert medians["puct"] * 4 < medians["random"], medians

@@ -140,6 +140,9 @@ def test_resume_refuses_other_choices(tasks: Path, tmp_path: Path) -> None:
     result = xskill("rollout", "expand", tasks, "--worker", NULL, "--resume", out, "-B", "3")
     assert result.returncode == 2
     assert "was sampled with branches 2, this run has 3" in result.stderr
+    other = xskill("rollout", "expand", "--worker", NULL, "--resume", out, stdin='{"id": "q3"}\n')
+    assert [row["question_id"] for row in lines(other.stdout)] == ["q3"] * 12
+    assert "5 questions that are not among the tasks are left out" in other.stderr
     result = xskill("rollout", "puct", tasks, "--worker", NULL, "--resume", out)
     assert result.returncode == 2
     assert "'expand', this run has 'puct'" in result.stderr

@@ -16,7 +16,20 @@ command = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     help="""Example: xskill rollout expand tasks.jsonl --worker "xskill worker null"
 
-    Commands that speak the worker protocol on stdin and stdout; `xskill rollout` starts them.
+    Commands that speak the worker protocol on stdin and stdout, one JSON object a line; `xskill rollout` starts them,
+    or your own in any language. An answer depends on the request alone (prefix: actions since the reset; seed: luck).
+
+    \b
+    {"op": "reset", "id", "task": {…}, "seed"}            → {"observation", "done": false}
+    {"op": "propose", "id", "prefix", "k", "skills", "seed"}
+        → {"children": [{"action", "logprob"?, "n_tokens"?, "prior"?, "thought"?}, …]}
+    {"op": "step", "id", "prefix", "action"}              → {"observation", "done", "reward", "value"?, "success"?}
+    {"op": "finish", "id", "prefix", "max_turns", "skills", "seed"}
+        → {"steps": [{"action", "observation", "reward", …}, …], "done", "reward"?, "success"?}
+    any                                                   → {"error": "why it cannot be answered"}
+
+    `expand` needs reset and finish, `puct` all four. reward is a step's; their sum, or that of finish, is the outcome.
+    finish may hand out the next turns only, with done false: it is asked on.
     """,
 )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
@@ -58,6 +58,8 @@ class Prefix:
     outcome: float | None = None
     """Told by the worker as a whole; null = the sum of the rewards."""
     reset_reward: float | None = None
+    extra: dict[str, Any] = field(default_factory=dict)
+    """What finish answers held beside the contract; goes to the trajectory's ``extra``."""
 
     @property
     def n_turns(self) -> int:
@@ -78,7 +80,13 @@ class Prefix:
         return round(math.fsum(rewards), 12) + 0.0 if rewards else None
 
     def then(
-        self, steps: Sequence[Step], *, done: bool, success: bool | None = None, outcome: float | None = None
+        self,
+        steps: Sequence[Step],
+        *,
+        done: bool,
+        success: bool | None = None,
+        outcome: float | None = None,
+        extra: dict[str, Any] | None = None,
     ) -> Prefix:
         """This prefix with further turns; a new call begins a new turn."""
         first = len(self.steps)
@@ -88,7 +96,13 @@ class Prefix:
                 starts.append(first + position)
             last = turn
         return replace(
-            self, steps=(*self.steps, *steps), starts=tuple(starts), done=done, success=success, outcome=outcome
+            self,
+            steps=(*self.steps, *steps),
+            starts=tuple(starts),
+            done=done,
+            success=success,
+            outcome=outcome,
+            extra=self.extra | (extra or {}),
         )
 
     def first(self, n_turns: int) -> Prefix:
@@ -107,7 +121,9 @@ def complete(question: Question, prefix: Prefix, seed: int) -> Generator[Request
             seed=seed,
         )
         assert isinstance(answer, Finished)
-        prefix = prefix.then(answer.steps, done=answer.done, success=answer.success, outcome=answer.reward)
+        prefix = prefix.then(
+            answer.steps, done=answer.done, success=answer.success, outcome=answer.reward, extra=answer.extra
+        )
     return prefix
 
 
@@ -147,7 +163,7 @@ def to_trajectory(
         actions=prefix.actions,
         steps=_numbered(prefix),
         parent=parent,
-        extra={**task.extra, **begun.extra, RECORD: how},
+        extra={**task.extra, **begun.extra, **prefix.extra, RECORD: how},
     )
 
 

@@ -129,6 +129,7 @@ class Proposed(Record, frozen=True, kw_only=True):
     children: list[Child]
     error: str | None = None
     extra: dict[str, Any] = {}
+    """Not kept: a proposal's own ``extra`` is, once it is taken."""
 
 
 class Taken(Record, frozen=True, kw_only=True):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
@@ -40,6 +42,7 @@ class Sampling:
         self.resumed = 0
         self.left = 0
         """Questions that an early end left out."""
+        self._bar: Any = None
         self._setting = setting
         self._namer = namer
         self._stop = stop
@@ -53,6 +56,9 @@ class Sampling:
             given: episodes that are passed on as they are, by question.
             before: what an earlier run has, by question (:func:`xskill.rollouts.resume.read_finished`).
         """
+        unknown = len(before.keys() - {job.task.id for job in jobs})
+        if unknown:
+            self._run.note(f"--resume: {unknown:,} questions that are not among the tasks are left out")
         known = {question: {trajectory.id for trajectory in episodes} for question, episodes in given.items()}
         done = {
             job.task.id
@@ -60,22 +66,40 @@ class Sampling:
             if is_finished(before.get(job.task.id, ()), self._setting.config, known.get(job.task.id, ()))
         }
         results = run_jobs([job for job in jobs if job.task.id not in done], self._setting, self._stop)
-        with contextlib.closing(results):
+        with contextlib.closing(results), self._progress(len(jobs)):
             for job in jobs:
                 if job.task.id in done:
                     self.resumed += 1
                     yield from before[job.task.id]
-                    continue
-                for trajectory in self._accept(next(results)):
-                    is_given = trajectory.id in known.get(job.task.id, ())
-                    yield trajectory if is_given else self._namer.name(trajectory)
+                else:
+                    for trajectory in self._accept(next(results)):
+                        is_given = trajectory.id in known.get(job.task.id, ())
+                        yield trajectory if is_given else self._namer.name(trajectory)
+                if self._bar is not None:
+                    self._bar.update()
             next(results, None)  # the workers leave in peace
+
+    @contextlib.contextmanager
+    def _progress(self, questions: int) -> Iterator[None]:
+        """A bar of questions when stderr is a terminal."""
+        if self._run.quiet or not sys.stderr.isatty():
+            yield
+            return
+        from tqdm import tqdm
+
+        with tqdm(total=questions, unit="question", file=sys.stderr, leave=False, dynamic_ncols=True) as self._bar:
+            yield
+
+    def _note(self, text: str) -> None:
+        if self._bar is not None:
+            self._bar.clear()
+        self._run.note(text)
 
     def _accept(self, result: Result) -> Sequence[Trajectory]:
         self.cost.add(result.cost)
         if result.trajectories is not None:
             if result.retried is not None:
-                self._run.note(f"question {result.task.id!r} was tried again: the worker {result.retried}")
+                self._note(f"question {result.task.id!r} was tried again: the worker {result.retried}")
             return result.trajectories
         if result.failure is None:
             self.left += 1
@@ -88,7 +112,7 @@ class Sampling:
             self._run.bad(BadRecord(reason, raw=msgspec.json.encode(result.task.as_record())))
         else:
             self._run.drop("failed")
-            self._run.note(reason)
+            self._note(reason)
         return ()
 
     def summary(self) -> str:
