@@ -129,6 +129,13 @@ def test_a_command_that_never_works_is_given_up_at_once(tmp_path: Path) -> None:
     assert result.returncode == 2
 
 
+def test_a_first_question_that_cannot_be_answered_is_not_the_last(tasks: Path, healthy: str, tmp_path: Path) -> None:
+    worker = faulty("error", "q0", "reset", "9", tmp_path)
+    result = xskill("rollout", "expand", tasks, "--rejects", tmp_path / "rejects.jsonl", "--worker", worker)
+    assert result.returncode == 0, result.stderr
+    assert lines(result.stdout) == [row for row in lines(healthy) if row["question_id"] != "q0"]
+
+
 def test_an_endless_answer_is_cut(tasks: Path, tmp_path: Path) -> None:
     result = xskill("rollout", "expand", tasks, "--worker", faulty("endless", "q1", "finish", "1", tmp_path))
     assert result.returncode == 0, result.stderr

@@ -66,7 +66,7 @@ class CoProcess:
         self.starts = 0
         """How often a process was started."""
         self.answered = False
-        """Whether any process of it has ever given a good answer; the driver knows."""
+        """Whether any process of it has ever spoken the protocol; the driver knows."""
 
     def ask(self, request: bytes) -> bytes:
         """Send one line and wait for one (both without the newline).

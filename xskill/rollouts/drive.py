@@ -13,7 +13,7 @@ from xskill.errors import XskillError
 from xskill.records import Trajectory, encode
 from xskill.rollouts.coprocess import CoProcess
 from xskill.rollouts.cost import Cost
-from xskill.rollouts.draws import seed_for
+from xskill.rollouts.seeds import seed_for
 from xskill.rollouts.episode import Question, Sampler
 from xskill.rollouts.protocol import Answer, Begun, Request, Reset, Task, WorkerError, parse_answer, same_text
 
@@ -95,7 +95,7 @@ def run_jobs(jobs: Sequence[Job], setting: Setting, stop: Stop) -> Generator[Res
     """Yield the results in the order of the jobs, whichever worker is done first.
 
     Raises:
-        NoWorker: the command died at its first question, twice, and no worker has ever answered.
+        NoWorker: its first question failed, and no worker has ever said a thing that the protocol knows.
     """
     workers = [CoProcess(setting.words, setting.timeout) for _ in range(max(1, min(setting.workers, len(jobs))))]
     stop.watch(workers)
@@ -208,7 +208,9 @@ class _Talk:
         try:
             answer = parse_answer(request, self._worker.ask(encode(request)))
         except WorkerError as error:
-            if not error.alive:
+            if error.alive:
+                self._worker.answered = True
+            else:
                 self._worker.kill()
             raise
         finally:

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from xskill.records import Parent, Step, Trajectory, turns
-from xskill.rollouts.draws import seed_for
+from xskill.rollouts.seeds import seed_for
 from xskill.rollouts.protocol import Answer, Begun, Finish, Finished, Request, Task
 
 Sampler = Generator[Request, Answer, list[Trajectory]]

@@ -11,7 +11,7 @@ from collections.abc import Generator, Sequence
 
 from xskill.errors import BadRecord
 from xskill.records import Parent, Trajectory
-from xskill.rollouts.draws import generator
+from xskill.rollouts.seeds import generator
 from xskill.rollouts.episode import Prefix, Question, Sampler, complete, completion_seed, sealed, to_trajectory
 from xskill.rollouts.protocol import Answer, Request
 

@@ -21,7 +21,7 @@ from typing import Literal
 import msgspec
 
 from xskill.records import Parent, Step, Trajectory
-from xskill.rollouts.draws import seed_for
+from xskill.rollouts.seeds import seed_for
 from xskill.rollouts.episode import Prefix, Question, Sampler, complete, completion_seed, sealed, to_trajectory
 from xskill.rollouts.protocol import Answer, Child, Propose, Proposed, Request, Take, Taken
 
