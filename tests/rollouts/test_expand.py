@@ -16,10 +16,10 @@ from xskill.errors import BadRecord
 from xskill.records import Step, Trajectory
 from xskill.rollouts.build import summary
 from xskill.rollouts.cost import Cost
-from xskill.rollouts.seeds import seed_for
 from xskill.rollouts.episode import Prefix
 from xskill.rollouts.expand import expand, expand_given
 from xskill.rollouts.protocol import Answer, Begun, Finish, Finished, Request
+from xskill.rollouts.seeds import seed_for
 
 
 class Lengths:

@@ -13,9 +13,9 @@ from xskill.errors import XskillError
 from xskill.records import Trajectory, encode
 from xskill.rollouts.coprocess import CoProcess
 from xskill.rollouts.cost import Cost
-from xskill.rollouts.seeds import seed_for
 from xskill.rollouts.episode import Question, Sampler
 from xskill.rollouts.protocol import Answer, Begun, Request, Reset, Task, WorkerError, parse_answer, same_text
+from xskill.rollouts.seeds import seed_for
 
 
 class NoWorker(XskillError):

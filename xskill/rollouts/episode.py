@@ -14,8 +14,8 @@ from typing import Any
 import msgspec
 
 from xskill.records import Parent, Step, Trajectory, turns
-from xskill.rollouts.seeds import seed_for
 from xskill.rollouts.protocol import Answer, Begun, Finish, Finished, Request, Task
+from xskill.rollouts.seeds import seed_for
 
 Sampler = Generator[Request, Answer, list[Trajectory]]
 

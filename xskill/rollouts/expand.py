@@ -11,9 +11,9 @@ from collections.abc import Generator, Sequence
 
 from xskill.errors import BadRecord
 from xskill.records import Parent, Trajectory
-from xskill.rollouts.seeds import generator
 from xskill.rollouts.episode import Prefix, Question, Sampler, complete, completion_seed, sealed, to_trajectory
 from xskill.rollouts.protocol import Answer, Request
+from xskill.rollouts.seeds import generator
 
 Base = tuple[Trajectory, Prefix]
 """An episode to branch from, as record and as turns."""

@@ -21,9 +21,9 @@ from typing import Literal
 import msgspec
 
 from xskill.records import Parent, Step, Trajectory
-from xskill.rollouts.seeds import seed_for
 from xskill.rollouts.episode import Prefix, Question, Sampler, complete, completion_seed, sealed, to_trajectory
 from xskill.rollouts.protocol import Answer, Child, Propose, Proposed, Request, Take, Taken
+from xskill.rollouts.seeds import seed_for
 
 PriorFrom = Literal["auto", "worker", "logprob", "uniform"]
 ValueFrom = Literal["worker", "zero"]
