@@ -89,7 +89,7 @@ def _leave(error: XskillError) -> None:
 
     if isinstance(error, TerminalInput):
         names = [word for word in sys.argv[1:3] if not word.startswith("-")]
-        app(args=[*names, "--help"], standalone_mode=False)
+        app(args=[*names, "--help"], prog_name="xskill", standalone_mode=False)
         raise typer.Exit(EXIT_USAGE) from None
     print(f"xskill: {clean_line(str(error))}", file=sys.stderr)
     raise typer.Exit(error.exit_code) from None
@@ -123,7 +123,7 @@ def _root(
 
 def main() -> None:
     """Entry of the console script."""
-    app()
+    app(prog_name="xskill")
 
 
 if __name__ == "__main__":
