@@ -210,3 +210,17 @@ def test_parquet_and_jsonl_give_the_same_tree(tmp_path: Path) -> None:
     xskill("filter", "true", path, "-o", tmp_path / "r.parquet")
     one = xskill("rollout", "build", path).stdout
     assert xskill("rollout", "build", tmp_path / "r.parquet").stdout == one
+
+
+def test_a_file_that_changes_between_its_two_readings_is_an_error(tmp_path: Path) -> None:
+    from xskill.rollouts.originals import original_lines
+    from xskill.rollouts.read import read_rollouts
+    from xskill.streams.run import Run
+
+    path = write(tmp_path / "r.jsonl", [rollout("r0", "abc"), rollout("r1", "abd")])
+    _, _, originals = read_rollouts([str(path)], Run("test", quiet=True), keep=True)
+    assert list(original_lines(originals)) == path.read_bytes().splitlines()
+    assert list(original_lines(originals)) == path.read_bytes().splitlines()  # as often as one likes
+    write(path, [rollout("r0", "abc"), rollout("r1", "xyz"), rollout("r2", "d")])
+    with pytest.raises(BadData, match="changed while it was read"):
+        list(original_lines(originals))

@@ -13,7 +13,7 @@ from xskill.errors import UsageError
 if TYPE_CHECKING:
     from xskill.credit.methods import Config, Credits
     from xskill.rollouts.columns import Rollouts
-    from xskill.rollouts.read import Originals
+    from xskill.rollouts.originals import Originals
     from xskill.streams.run import Run
 
 
@@ -180,7 +180,7 @@ def _write_rows(
 
     from xskill.integrations.credit_rows import verifiers_trace, verl_row
     from xskill.records import Trajectory, decode
-    from xskill.rollouts.read import original_lines
+    from xskill.rollouts.originals import original_lines
     from xskill.streams.text import open_lines
     from xskill.streams.write import container_of
 

@@ -17,7 +17,7 @@ from xskill.credit.advantage import SKIPPED, Floats
 from xskill.credit.methods import Config, Credits
 from xskill.records import CreditsHeader, Trajectory, TurnCredit, decode, encode
 from xskill.rollouts.columns import Rollouts
-from xskill.rollouts.read import CREDIT_COLUMNS, Originals, original_lines
+from xskill.rollouts.originals import CREDIT_COLUMNS, Originals, original_lines
 from xskill.streams.parquet_child import HEADER_KEY
 from xskill.streams.text import open_lines, replacing
 from xskill.streams.write import container_of, open_output
@@ -73,7 +73,8 @@ def all_frames(originals: Originals) -> bool:
     """Whether :func:`credited_frame` can be used: every record came from Parquet with our columns."""
     from xskill.streams.columns import schema_of
 
-    return not originals.lines and all(frame.schema == schema_of(Trajectory) for frame in originals.frames)
+    wanted = schema_of(Trajectory)
+    return all(getattr(block, "schema", None) == wanted for block in originals.blocks)
 
 
 def credited_frame(rollouts: Rollouts, originals: Originals, credits: Credits) -> Any:
@@ -83,7 +84,7 @@ def credited_frame(rollouts: Rollouts, originals: Originals, credits: Credits) -
     rows: dict[int, list[int]] = {}
     for frame, row in originals.order:
         rows.setdefault(frame, []).append(row)
-    whole = pl.concat([originals.frames[frame][chosen] for frame, chosen in rows.items()])
+    whole = pl.concat([originals.blocks[frame][chosen] for frame, chosen in rows.items()])
     schema = whole.schema
     index = np.arange(rollouts.n)
     arrays = {name: pl.Series(x).fill_nan(None) for name, x in per_step(rollouts, credits).items()}

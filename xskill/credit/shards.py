@@ -28,7 +28,8 @@ from xskill.credit.methods import Config, Credits, run_method
 from xskill.credit.output import credited_lines, per_step
 from xskill.errors import XskillError
 from xskill.rollouts.columns import Rollouts
-from xskill.rollouts.read import Originals, read_part
+from xskill.rollouts.originals import Originals
+from xskill.rollouts.read import read_part
 from xskill.streams.run import Run
 from xskill.streams.source import Input
 
@@ -128,10 +129,15 @@ def _next_question(file: IO[bytes], offset: int) -> int | None:
 
 
 def _credit(name: str, config: Config, reward_from: Any, span: tuple[int, int]) -> tuple[Rollouts, Originals, Credits]:
-    with open(name, "rb", buffering=0) as file:
-        part = Input(name, "text", io.BufferedReader(_Part(file, *span), 1 << 18), None, lambda: 0, None)
-        rollouts, trie, originals = read_part(part, Run("credit", quiet=True), reward_from=reward_from)
+    rollouts, trie, originals = read_part(
+        partial(_open_part, name, *span), Run("credit", quiet=True), reward_from=reward_from
+    )
     return rollouts, originals, run_method(rollouts, trie, config)
+
+
+def _open_part(name: str, start: int, stop: int) -> Input:
+    file = open(name, "rb", buffering=0)  # noqa: SIM115 - closed with the part
+    return Input(name, "text", io.BufferedReader(_Part(file, start, stop), 1 << 18), None, lambda: 0, None)
 
 
 class _Part(io.RawIOBase):
@@ -149,6 +155,10 @@ class _Part(io.RawIOBase):
         n: int = self._file.readinto(memoryview(buffer)[: self._left])
         self._left -= n
         return n
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
 
 
 class _Child:

@@ -9,7 +9,7 @@ import numpy as np
 from xskill.records import RolloutNode, Step, Trajectory, decode
 from xskill.rollouts.build import Trie
 from xskill.rollouts.columns import Ints, Rollouts
-from xskill.rollouts.read import Originals, original_lines
+from xskill.rollouts.originals import Originals, original_lines
 
 
 def numbering(trie: Trie) -> tuple[Ints, Ints]:

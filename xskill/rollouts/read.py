@@ -2,47 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Literal
 
 import msgspec
 import numpy as np
 
 from xskill.errors import BadRecord
-from xskill.records import CreditsHeader, Trajectory, convert, decode, encode
+from xskill.records import CreditsHeader, decode
 from xskill.rollouts.build import Trie, build, check_links
 from xskill.rollouts.columns import Rollouts
 from xskill.rollouts.gather import Gather, decode_rollout
+from xskill.rollouts.originals import FileLines, Originals
 from xskill.streams.lines import iter_lines
 from xskill.streams.run import Run
-from xskill.streams.source import Input, open_inputs
-
-CREDIT_COLUMNS = (
-    "advantage",
-    "values",
-    "credits",
-    "targets",
-    "target_ratios",
-    "weights",
-    "residuals",
-    "losses",
-    "sequence_ratio",
-    "skipped",
-)
-"""Columns of a trajectory that credit adds, and replaces when they are there."""
-
-
-@dataclass(slots=True)
-class Originals:
-    """The records as they came, in order: lines of JSON, or rows of frames."""
-
-    lines: list[bytes] = field(default_factory=list)
-    frames: list[Any] = field(default_factory=list)
-    order: list[tuple[int, int]] = field(default_factory=list)
-    """(-1, line index) or (frame index, row) of each trajectory."""
-    credited: set[int] = field(default_factory=set)
-    """Lines that hold the columns of an earlier credit run."""
+from xskill.streams.source import Input, open_input, open_inputs
 
 
 def read_rollouts(
@@ -84,11 +59,11 @@ def read_rollouts(
 
 
 def read_part(
-    source: Input, run: Run, *, reward_from: Literal["reward", "success"] = "reward"
+    reopen: Callable[[], Input], run: Run, *, reward_from: Literal["reward", "success"] = "reward"
 ) -> tuple[Rollouts, Trie, Originals]:
-    """Read the lines of one open input, keep them, and build their trees; raises as :func:`read_rollouts`."""
+    """Read the lines of an input that can be opened twice, and build their trees; raises as :func:`read_rollouts`."""
     gather, originals = Gather(reward_from=reward_from), Originals()
-    _from_lines(source, gather, originals, run)
+    _from_lines(reopen(), gather, originals, run, reopen)
     run.check_input()
     return _built(gather, originals, run, True)
 
@@ -109,34 +84,17 @@ def _built(gather: Gather, originals: Originals, run: Run, keep: bool) -> tuple[
     return rollouts, trie, originals
 
 
-def original_lines(originals: Originals, *, with_credits: bool = False) -> Iterator[bytes]:
-    """The trajectories as they came, in order, as lines of JSON.
-
-    Args:
-        originals: what :func:`read_rollouts` kept.
-        with_credits: leave the columns of an earlier credit run in place.
-    """
-    for frame, row in originals.order:
-        if frame < 0:
-            line = originals.lines[row]
-            yield without_credits(line) if row in originals.credited and not with_credits else line
-            continue
-        from xskill.streams.columns import unpack
-
-        cells = originals.frames[frame].row(row, named=True)
-        if not with_credits:
-            cells = {name: cell for name, cell in cells.items() if name not in CREDIT_COLUMNS}
-        yield encode(convert(unpack(cells, Trajectory), Trajectory))
-
-
-def without_credits(line: bytes) -> bytes:
-    """A line of JSON without the columns of an earlier credit run."""
-    value = msgspec.json.decode(line)
-    return msgspec.json.encode({name: field for name, field in value.items() if name not in CREDIT_COLUMNS})
-
-
-def _from_lines(source: Input, gather: Gather, originals: Originals | None, run: Run) -> None:
+def _from_lines(
+    source: Input, gather: Gather, originals: Originals | None, run: Run, reopen: Callable[[], Input] | None = None
+) -> None:
     name = source.name
+    held: list[bytes] | None = None
+    block = -1
+    if originals is not None:
+        if reopen is None and source.path is not None:
+            reopen = partial(open_input, name, run.note)
+        held = [] if reopen is None else None
+        block = originals.add_block(held if reopen is None else FileLines(name, reopen))
     for number, line in iter_lines(source):
         try:
             record = decode_rollout(line)
@@ -151,10 +109,12 @@ def _from_lines(source: Input, gather: Gather, originals: Originals | None, run:
         run.kept += 1
         run.progress(source)
         if originals is not None:
+            place = (block, number if held is None else len(held))
+            originals.order.append(place)
+            if held is not None:
+                held.append(line)
             if record.credits is not msgspec.UNSET:
-                originals.credited.add(len(originals.lines))
-            originals.order.append((-1, len(originals.lines)))
-            originals.lines.append(line)
+                originals.credited.add(place)
 
 
 def _is_header(line: bytes) -> bool:
@@ -174,8 +134,8 @@ def _from_parquet(source: Input, gather: Gather, originals: Originals | None, ru
         place = (source.name, row + 1)
         good = add_frame(frame, gather, place, run) if is_plain(frame) else add_rows(frame, gather, place, run)
         if originals is not None:
-            originals.order += [(len(originals.frames), i) for i in good]
-            originals.frames.append(frame)
+            block = originals.add_block(frame)
+            originals.order += [(block, i) for i in good]
         run.read += frame.height
         run.kept += len(good)
         run.progress(source)

@@ -11,7 +11,7 @@ from xskill.records import Step, Trajectory, decode
 from xskill.rollouts.build import Trie
 from xskill.rollouts.columns import Rollouts
 from xskill.rollouts.nodes import numbering
-from xskill.rollouts.read import Originals, original_lines
+from xskill.rollouts.originals import Originals, original_lines
 
 
 @dataclass(frozen=True, slots=True)
