@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import stat
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from typing import Any, BinaryIO, Literal
 
 from xskill.errors import BadRecord, NoInput, XskillError
 from xskill.streams.inflate import Inflate, is_compressed
+from xskill.streams.live import before_read
 
 Container = Literal["text", "parquet", "zip"]
 
@@ -67,12 +69,15 @@ class _Counted(io.RawIOBase):
     def __init__(self, raw: BinaryIO, name: str) -> None:
         self._raw = raw
         self._name = name
+        self._waits = not stat.S_ISREG(os.fstat(raw.fileno()).st_mode)
         self.count = 0
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
+        if self._waits:
+            before_read(self._raw.fileno())
         try:
             n: int = self._raw.readinto(buffer)  # type: ignore[attr-defined]
         except OSError as error:
@@ -81,7 +86,7 @@ class _Counted(io.RawIOBase):
         return n
 
     def close(self) -> None:
-        if not self.closed and self._raw is not sys.stdin.buffer:
+        if not self.closed:
             self._raw.close()
         super().close()
 
@@ -101,7 +106,10 @@ def open_input(name: str, warn: Callable[[str], None]) -> Input:
     """
     size: int | None = None
     if name == "-":
-        raw: BinaryIO = sys.stdin.buffer
+        if sys.stdin is None:
+            raise NoInput("-: standard input is closed")
+        # Read below Python's own buffer: what waits in the pipe must be seen.
+        raw: Any = open(sys.stdin.fileno(), "rb", buffering=0, closefd=False)  # noqa: SIM115 - closed by the reader
     else:
         try:
             raw = open(name, "rb", buffering=0)  # noqa: SIM115 - closed by the reader

@@ -11,6 +11,7 @@ from typing import Any
 
 from xskill.errors import XskillError
 from xskill.streams.atomic import AtomicFile
+from xskill.streams.live import sending
 
 _FLUSH_AFTER = 0.5
 _BATCH = 1 << 16
@@ -26,7 +27,8 @@ def open_lines(path: str | None) -> Iterator[Callable[[bytes], None]]:
     if path is None or path == "-":
         stdout = _Batch(_to_stdout)
         try:
-            yield stdout.write
+            with sending(stdout.flush):
+                yield stdout.write
         except XskillError:
             stdout.flush()  # what was good before the bad record has already been promised
             raise
@@ -64,9 +66,9 @@ def replacing(path: str) -> Iterator[AtomicFile]:
 
 
 class _Batch:
-    """Lines in batches of :data:`_BATCH` bytes, sent on at the latest after ``_FLUSH_AFTER`` seconds.
+    """Lines in batches of :data:`_BATCH` bytes; with the first line after ``_FLUSH_AFTER`` seconds a batch goes early.
 
-    So a live log flows through a pipe, and a fast one costs few system calls.
+    (Before the process waits for input, :mod:`xskill.streams.live` sends what there is.)
     """
 
     def __init__(self, send: Callable[[bytes], None]) -> None:
