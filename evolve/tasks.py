@@ -24,11 +24,12 @@ def spread(records: list[dict[str, Any]], most: int) -> list[dict[str, Any]]:
 
 def as_episode(task: dict[str, Any], split: str | None) -> dict[str, Any]:
     """The task as a trajectory without a step: what the stages split, filter and roll out from."""
-    known = {name: task[name] for name in ("task", "task_type", "env") if name in task}
-    extra = {name: value for name, value in task.items() if name not in ("id", "split", *known)}
-    marked = {"split": split} if split is not None else {}
-    identity = {"schema": "xskill.trajectory/1", "id": task["id"], "question_id": task["id"]}
-    return {**identity, **known, **marked, "actions": [], "extra": extra}
+    episode: dict[str, Any] = {"schema": "xskill.trajectory/1", "id": task["id"], "question_id": task["id"]}
+    episode |= {name: task[name] for name in ("task", "task_type", "env") if name in task}
+    if split is not None:
+        episode["split"] = split
+    extra = {name: value for name, value in task.items() if name not in episode and name != "split"}
+    return episode | {"actions": [], "extra": extra}
 
 
 def main() -> None:

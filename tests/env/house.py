@@ -9,6 +9,7 @@ import argparse
 import json
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from xskill.rollouts.protocol import Begun, Taken
@@ -113,6 +114,16 @@ class House:
         pass
 
 
+class TellingHouse(House):
+    """Lists with every answer what can be done, for a policy in another process."""
+
+    def reset(self, task: dict[str, Any], seed: int) -> Begun:
+        return msgspec.structs.replace(super().reset(task, seed), extra={"actions": self.actions()})
+
+    def step(self, action: str) -> Taken:
+        return msgspec.structs.replace(super().step(action), extra={"actions": self.actions()})
+
+
 def tasks(per_type: int) -> list[dict[str, Any]]:
     """Tasks of every kind; one in four is held out as test."""
     return [
@@ -127,12 +138,14 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--policy", default="expert-noise")
     parser.add_argument("--rate", type=float, default=0.2)
+    parser.add_argument("--telling", action="store_true")
     parser.add_argument("--tasks", action="store_true")
     options = parser.parse_args()
     if options.tasks:
         print("\n".join(json.dumps(task) for task in tasks(40)))
     else:
-        serve(House(), Follower() if options.policy == "follower" else ExpertNoise(options.rate))
+        house = TellingHouse() if options.telling else House()
+        serve(house, Follower() if options.policy == "follower" else ExpertNoise(options.rate))
 
 
 if __name__ == "__main__":

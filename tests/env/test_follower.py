@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import sys
 import time
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,10 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.env.house import House
+from tests.rollouts.commands import lines, xskill
 from xskill.rollouts.workers.follower import Follower
 from xskill.rollouts.workers.follower_scene import Reader, goal_text, look
 from xskill.rollouts.workers.follower_wording import read_clauses, read_skill, read_step
 from xskill.rollouts.workers.session import CannotAnswer, State
+
+HOUSE = f"{sys.executable} -m tests.env.house"
 
 CLEAN = {
     "id": "clean",
@@ -107,6 +113,31 @@ def test_the_action_that_completes_a_mistake_is_taken_last() -> None:
     others = {action for action in without if action.startswith("go to") and "shelf" not in action}
     assert others <= set(avoiding[:first])  # every other place first
     assert ("go to fridge 1", "look") not in set(pairwise(avoiding))
+
+
+def test_the_worker_acts_in_anybodys_environment(tmp_path: Path) -> None:
+    task = {"id": "q", "task_type": "pick_clean_then_place_in_recep", "variation": 1}
+    skill = {"schema": "xskill.skill/1", "title": "Clean", "principle": "Clean it.", "task_type": task["task_type"]}
+    bank = tmp_path / "bank.jsonl"
+    bank.write_text(json.dumps(skill | CLEAN) + "\n")
+    tasks = tmp_path / "tasks.jsonl"
+    tasks.write_text(json.dumps(task) + "\n")
+    for house in (f"worker follower --environment '{HOUSE} --telling'", None):
+        worker = f"xskill {house}" if house else f"{HOUSE} --policy follower"
+        done = xskill("rollout", "expand", tasks, "-N", "1", "-B", "0", "--bank", bank, "-w", worker)
+        assert done.returncode == 0, done.stderr
+        [row] = lines(done.stdout)
+        assert row["success"] is True
+        assert [step["action"] for step in row["steps"]] == play(task["task_type"], 1, [CLEAN])[1]
+
+
+def test_a_silent_environment_is_a_clear_failure(tmp_path: Path) -> None:
+    tasks = tmp_path / "tasks.jsonl"
+    tasks.write_text(json.dumps({"id": "q", "task_type": "pick_and_place_simple", "variation": 1}) + "\n")
+    worker = f"xskill worker follower --environment '{HOUSE}'"
+    done = xskill("rollout", "expand", tasks, "-N", "1", "-B", "0", "-w", worker)
+    assert done.returncode != 0
+    assert "what can be done" in done.stderr
 
 
 def test_advice_without_steps_vetoes_nothing() -> None:
