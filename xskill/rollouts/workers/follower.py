@@ -24,6 +24,8 @@ from xskill.rollouts.workers.session import CannotAnswer, State
 
 WALKED = GOING | {"open"}
 """What of a lead-in is done: closing and looking bring no act nearer to one who sees what can be done."""
+LONGEST = 300
+"""Characters of an action that is held against a quoted command: matching takes a power of the length."""
 
 
 @dataclass(slots=True)
@@ -177,7 +179,7 @@ def _binding(step: Step, deed: Deed, bound: dict[str, str]) -> dict[str, str] | 
     """Values of the step's placeholders in the deed, if they are those they are bound to already."""
     if step.template is None:
         return {}
-    match = step.template.fullmatch(deed.raw)
+    match = step.template.fullmatch(deed.raw) if len(deed.raw) <= LONGEST else None
     if match is None:
         return None
     values = dict(zip(step.placeholders, match.groups(), strict=True))
