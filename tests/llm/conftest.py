@@ -17,7 +17,7 @@ params = xllamacpp.CommonParams()
 params.model.path = sys.argv[1]
 params.n_ctx = 8192
 params.n_parallel = 2
-params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1  # several spin while they wait: slow beside other work
+params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1  # several spin: very slow beside other work
 params.warmup = False
 server = xllamacpp.Server(params)
 print(server.listening_address, flush=True)
