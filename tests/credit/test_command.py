@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from tests.command import pipeline, xskill
@@ -214,6 +215,15 @@ def test_verl_rows_broadcast_over_the_sampled_tokens(tmp_path: Path) -> None:
     assert "old_log_probs" not in first  # only the sum of turn 0 is known
     assert second["advantages"][3:] == pytest.approx([-1, -1], abs=1e-5)
     assert third["response_mask"] == [1, 1, 1, 0]  # nothing is known about the unfinished turn
+    xskill("credit", tmp_path / "r.jsonl", "--as", "verl", "-o", tmp_path / "verl.parquet")
+    table = pl.read_parquet(tmp_path / "verl.parquet").to_dicts()
+    assert [{name: cell for name, cell in row.items() if cell is not None} for row in table] == [
+        {name: cell for name, cell in row.items() if cell is not None} for row in found
+    ]
+    assert (
+        b"writes JSON lines"
+        in xskill("credit", tmp_path / "r.jsonl", "--as", "verifiers", "--to", "parquet", check=2).stderr
+    )
 
 
 def test_verifiers_traces_hold_advantages_and_turn_rewards(tmp_path: Path) -> None:

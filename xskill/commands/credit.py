@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
 
 import typer
@@ -176,29 +176,35 @@ def _write_rows(
     rollouts: Rollouts, originals: Originals, credits: Credits, as_: Form, output: str | None, to: str | None
 ) -> None:
     import msgspec
-    import numpy as np
 
-    from xskill.integrations.credit_rows import verifiers_trace, verl_row
+    from xskill.integrations.credit_rows import VERL_COLUMNS, verifiers_trace, verl_row
+    from xskill.integrations.rows_parquet import write_rows
     from xskill.records import Trajectory, decode
     from xskill.rollouts.originals import original_lines
     from xskill.streams.text import open_lines
     from xskill.streams.write import container_of
 
-    if container_of(output, to) == "parquet":
-        raise UsageError(f"--as {as_} writes JSON lines")
-    known = ~np.isnan(credits.credit)
-    credit = [value if there else None for value, there in zip(credits.credit.tolist(), known.tolist(), strict=True)]
+    parquet = container_of(output, to) == "parquet"
+    if parquet and as_ == "verifiers":
+        raise UsageError("--as verifiers writes JSON lines")
+    credit = [None if value != value else value for value in credits.credit.tolist()]
     weight = None if credits.weight is None else credits.weight.tolist()
     start = rollouts.turn_start.tolist()
-    with open_lines(output) as write_line:
+
+    def rows() -> Iterator[dict[str, Any]]:
         for i, line in enumerate(original_lines(originals)):
             turns = slice(start[i], start[i + 1])
             record = decode(line, Trajectory)
-            row: dict[str, Any]
             if as_ == "verl":
-                row = verl_row(record, credit[turns], None if weight is None else weight[turns])
+                yield verl_row(record, credit[turns], None if weight is None else weight[turns])
             else:
-                row = verifiers_trace(record, credit[turns])
+                yield verifiers_trace(record, credit[turns])
+
+    if parquet:
+        write_rows(output, rows(), VERL_COLUMNS)
+        return
+    with open_lines(output) as write_line:
+        for row in rows():
             write_line(msgspec.json.encode(row))
 
 

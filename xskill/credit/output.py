@@ -176,9 +176,9 @@ def write_turns(path: str | None, to: str | None, rollouts: Rollouts, credits: C
             write_line(frame[start : start + ROWS].write_ndjson().rstrip("\n").encode())
 
 
-def write_frame(path: str | None, frame: Any, head: CreditsHeader) -> None:
-    """Write a frame as Parquet, with the header in the file's metadata."""
-    metadata = {HEADER_KEY: encode(head).decode()}
+def write_frame(path: str | None, frame: Any, head: CreditsHeader | None = None) -> None:
+    """Write a frame as Parquet to a file or stdout, with the header in the file's metadata."""
+    metadata = {} if head is None else {HEADER_KEY: encode(head).decode()}
     if path is not None and path != "-":
         with replacing(path) as target:
             frame.write_parquet(target.file, metadata=metadata)

@@ -13,6 +13,20 @@ from typing import Any
 
 from xskill.records import Step, Trajectory, turns
 
+VERL_COLUMNS: dict[str, type | list[type]] = {
+    "uid": str,
+    "traj_uid": str,
+    "data_source": str,
+    "reward": float,
+    "advantages": [float],
+    "returns": [float],
+    "response_mask": [int],
+    "turn_ids": [int],
+    "rollout_is_weights": [float],
+    "old_log_probs": [float],
+}
+"""Columns of :func:`verl_row` in Parquet; a list type is a list of that type."""
+
 
 def verl_row(record: Trajectory, credits: Sequence[float | None], weights: Sequence[float] | None) -> dict[str, Any]:
     """One trajectory as a row for verl.
