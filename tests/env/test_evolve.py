@@ -32,7 +32,7 @@ HARM = {
 
 def command(out: Path, **variables: object) -> list[str]:
     """``make evolve`` with this very interpreter."""
-    own = {"OUT": out, "PYTHON": sys.executable, "XSKILL": f"{sys.executable} -m xskill"}
+    own = {"OUT": out, "PY": sys.executable, "XSKILL": f"{sys.executable} -m xskill"}
     return ["make", "-f", "evolve/Makefile", *(f"{name}={value}" for name, value in (own | variables).items())]
 
 
