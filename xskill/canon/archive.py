@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import io
 import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from xskill.errors import BadRecord
 from xskill.streams.source import Input
 
 MAX_MEMBER = 1 << 29
 """Largest member that is read, inflated (512 MiB)."""
+MAX_ARCHIVE = 1 << 29
+"""Largest archive that is read from a pipe, where it has to be held (512 MiB)."""
 _ZSTD = 93
 _HEADER = 30
+_DAMAGE = (zipfile.BadZipFile, NotImplementedError, EOFError, zlib.error, OSError, ValueError)
 
 
 @contextmanager
@@ -23,14 +28,18 @@ def open_archive(source: Input) -> Iterator[Archive]:
     Raises:
         BadRecord: no valid ZIP.
     """
-    import io
-
-    stream = source.stream if source.stream.seekable() else io.BytesIO(source.stream.read())
+    stream: Any = source.stream
+    if not stream.seekable():
+        packed = stream.read(MAX_ARCHIVE + 1)
+        if len(packed) > MAX_ARCHIVE:
+            raise BadRecord(f"a ZIP archive of more than {MAX_ARCHIVE >> 20} MiB through a pipe", file=source.name)
+        stream = io.BytesIO(packed)
     try:
-        with zipfile.ZipFile(stream) as opened:
-            yield Archive(opened)
-    except (zipfile.BadZipFile, NotImplementedError, EOFError, zlib.error, OSError) as error:
+        opened = zipfile.ZipFile(stream)
+    except _DAMAGE as error:
         raise BadRecord(f"a damaged ZIP archive: {error}", file=source.name) from None
+    with opened:
+        yield Archive(opened)
 
 
 class Archive:
@@ -59,7 +68,7 @@ class Archive:
         try:
             with self._zip.open(info) as member:
                 data = member.read(MAX_MEMBER + 1)
-        except (zipfile.BadZipFile, NotImplementedError, EOFError, zlib.error, OSError, ValueError) as error:
+        except _DAMAGE as error:
             raise BadRecord(f"the member {name} is damaged: {error}") from None
         if len(data) > MAX_MEMBER:
             raise BadRecord(f"the member {name} inflates past {MAX_MEMBER:,} bytes")
@@ -70,7 +79,7 @@ class Archive:
 
         raw = self._zip.fp
         assert raw is not None
-        raw.seek(info.header_offset)
+        raw.seek(max(0, info.header_offset))
         header = raw.read(_HEADER)
         if len(header) != _HEADER or header[:4] != b"PK\x03\x04":
             raise BadRecord(f"the member {info.filename} is damaged: no local header")

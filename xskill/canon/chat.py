@@ -10,7 +10,7 @@ from typing import Any
 
 from xskill.canon.dialog import Call, Dialog
 from xskill.canon.episode import Tally
-from xskill.canon.fields import fail
+from xskill.canon.fields import fail, word
 from xskill.canon.text import as_text, join, loads_maybe
 from xskill.errors import BadRecord
 
@@ -33,7 +33,7 @@ def add_messages(dialog: Dialog, messages: Iterable[Any], tally: Tally, path: st
     for index, message in enumerate(messages):
         if not isinstance(message, dict):
             raise fail(f"{path}[{index}]", "a message", message)
-        role = message.get("role") or message.get("type")
+        role = word(message.get("role") or message.get("type"))
         if role in AGENT:
             _add_agent(dialog, message, f"{path}[{index}]")
         elif role in TOOL:
@@ -59,14 +59,14 @@ def _add_agent(dialog: Dialog, message: dict[str, Any], path: str) -> None:
         thoughts: list[str] = []
         known = {call.id for call in calls if call.id is not None}
         for part in content:
-            kind = part.get("type") if isinstance(part, dict) else None
+            kind = word(part.get("type")) if isinstance(part, dict) else ""
             if kind in _THOUGHT_TYPES:
                 thoughts.append(as_text(part.get("thinking") or part.get("reasoning") or part.get("text")) or "")
             elif kind in _CALL_TYPES:
                 call = _call_part(part)
                 if call.id is None or call.id not in known:
                     calls.append(call)
-            elif isinstance(kind, str) and kind.endswith("tool_result"):
+            elif kind.endswith("tool_result"):
                 results.append(part)  # of a tool that the model's own server ran
             else:
                 texts.append(as_text([part]) or "")

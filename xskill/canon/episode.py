@@ -17,6 +17,9 @@ import msgspec
 from xskill.errors import BadRecord
 from xskill.records import Kind, Parent, Source
 
+_MAX_KINDS = 500
+_LONGEST_KIND = 100
+
 
 class RawStep(msgspec.Struct, omit_defaults=True, gc=False):
     """One action as the log tells it; assembling turns it into the step that is written.
@@ -99,6 +102,8 @@ class Tally:
 
     def skip(self, kind: str, n: int = 1) -> None:
         """Count ``n`` records of a kind that does not become part of an episode."""
+        if kind not in self.skipped and (len(kind) > _LONGEST_KIND or len(self.skipped) >= _MAX_KINDS):
+            kind = "of other kinds"  # names come out of the input
         self.skipped[kind] += n
 
     def add(self, other: Tally) -> None:

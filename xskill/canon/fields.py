@@ -79,6 +79,35 @@ def mapping(value: Any, path: str) -> dict[str, Any]:
     raise fail(path, "an object", value)
 
 
+def entry(value: Any) -> dict[str, Any]:
+    """The record itself, which has to be an object."""
+    if isinstance(value, dict):
+        return value
+    raise fail("", "an object", value)
+
+
+def needed(record: dict[str, Any], key: str) -> Any:
+    """A field without which a record is none of its format."""
+    if key in record:
+        return record[key]
+    raise BadRecord("missing", path=key)
+
+
+def entries(value: Any) -> list[dict[str, Any]]:
+    """The objects in a list; whatever else there is counts for nothing."""
+    return [inner for inner in value if isinstance(inner, dict)] if isinstance(value, list) else []
+
+
+def as_mapping(value: Any) -> dict[str, Any]:
+    """An object; anything else is an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def word(value: Any) -> str:
+    """A string; anything else is the empty one (for names that are looked up)."""
+    return value if type(value) is str else ""
+
+
 def at(value: Any, path: str) -> Any:
     """The value at a dotted path (``a.b.0.c``; keys may hold dots themselves), or None.
 

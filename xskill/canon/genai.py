@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from xskill.canon.fields import word
 from xskill.canon.text import as_text, loads_maybe
 
 Message = dict[str, Any]
@@ -42,7 +43,7 @@ def _from_object(value: dict[str, Any], role: str, depth: int) -> list[Message]:
         return chat_messages(value["message"], role, depth + 1)
     if value.get("lc") is not None and isinstance(value.get("kwargs"), dict):
         value = value["kwargs"]
-    if value.get("type") in _ITEMS:
+    if word(value.get("type")) in _ITEMS:
         identity = value.get("call_id") or value.get("id")
         arguments = value.get("arguments", value.get("input"))
         call = {"id": identity, "name": value.get("name") or "unknown", "arguments": arguments}

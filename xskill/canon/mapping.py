@@ -18,7 +18,7 @@ from typing import Any
 
 from xskill.canon.dialog import call_arguments
 from xskill.canon.episode import Place, RawEpisode, RawStep
-from xskill.canon.fields import at, boolean, fail, integer, mapping, number, string
+from xskill.canon.fields import at, boolean, fail, integer, mapping, number, string, word
 from xskill.canon.formats.table import Format
 from xskill.canon.text import as_text
 from xskill.errors import BadRecord, UsageError
@@ -175,7 +175,7 @@ def _step(step: Any, fields: FieldMap, path: str) -> RawStep:
                             path=path)  # fmt: skip
         made.action = as_text(action)
     if kind is not None:
-        if kind not in _KINDS:
+        if word(kind) not in _KINDS:
             raise fail(prefix + fields.step["kind"].text, "action, call, command or respond", kind)
         made.kind = kind
     made.role = string(get.get("role"), prefix + "role")

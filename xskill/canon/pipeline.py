@@ -16,12 +16,21 @@ from xskill.canon.canonicalize import Unmatched
 from xskill.canon.convert import Converter, Event, open_whole, place_of
 from xskill.canon.episode import Place, Tally
 from xskill.canon.formats import BY_NAME, FORMATS
-from xskill.canon.formats.table import Format
+from xskill.canon.formats.table import Format, Unit
 from xskill.canon.ingest import unknown_format
 from xskill.canon.loss import Loss
 from xskill.canon.mapping import mapped_format, parse_map
 from xskill.errors import BadRecord, NoInput, UsageError
-from xskill.streams.source import Input, ensure_input, open_inputs
+from xskill.streams.source import Container, Input, ensure_input, open_inputs
+
+_CONTAINERS: dict[Unit, tuple[Container, ...]] = {
+    "record": ("text", "parquet"),
+    "stream": ("text", "parquet"),
+    "text": ("text",),
+    "archive": ("zip",),
+    "folder": (),
+}
+_KINDS: dict[Container, str] = {"text": "a file", "parquet": "a Parquet table", "zip": "a ZIP archive"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +156,9 @@ def collect(assembler: Assembler, totals: Totals) -> None:
 
 def read_source(source: Input, forced: Format | None, assembler: Assembler, totals: Totals) -> Iterator[Event]:
     """Everything in an opened input."""
+    if forced is not None and source.container not in _CONTAINERS[forced.unit]:
+        kind = "a folder" if forced.unit == "folder" else "a ZIP archive" if forced.unit == "archive" else "text"
+        raise BadRecord(f"--from {forced.name} reads {kind}, this is {_KINDS[source.container]}", file=source.name)
     converter = Converter(assembler, source.name, totals.losses)
     place = place_of(source)
     if source.container == "parquet":

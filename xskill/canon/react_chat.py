@@ -9,6 +9,7 @@ from typing import Any
 from xskill.canon.chat import AGENT, SYSTEM, USER
 from xskill.canon.dialog import Dialog
 from xskill.canon.episode import RawStep, Tally
+from xskill.canon.fields import entries, word
 from xskill.canon.text import as_text
 
 _ACTION = re.compile(r"(?:^|\n)[ \t]*Action:[ \t]*\n?(.*)\Z", re.S)
@@ -18,7 +19,7 @@ _OBSERVATION = re.compile(r"\A\s*Observation:[ \t]*\n?")
 
 def is_react(messages: Sequence[Any]) -> bool:
     """Whether at least half of the agent's messages name an action in their text, and none makes a call."""
-    spoken = [m for m in messages if isinstance(m, dict) and m.get("role") in AGENT]
+    spoken = [m for m in entries(messages) if word(m.get("role")) in AGENT]
     if not spoken or any(m.get("tool_calls") or m.get("function_call") for m in spoken):
         return False
     acting = sum(1 for m in spoken if isinstance(m.get("content"), str) and _ACTION.search(m["content"]))
@@ -34,7 +35,7 @@ def add_react(dialog: Dialog, messages: Sequence[Any], tally: Tally) -> None:
     for message in messages:
         if not isinstance(message, dict):
             continue
-        role, text = message.get("role"), as_text(message.get("content"))
+        role, text = word(message.get("role")), as_text(message.get("content"))
         if role in AGENT:
             found = _ACTION.search(text or "")
             if found is not None and text is not None:

@@ -15,6 +15,7 @@ from typing import Any
 from xskill.canon.chat import AGENT, TOOL, USER, add_messages
 from xskill.canon.dialog import Call, Dialog, call_arguments
 from xskill.canon.episode import RawStep, Tally
+from xskill.canon.fields import word
 from xskill.canon.genai import Message
 from xskill.canon.text import as_text, sorted_dumps
 
@@ -124,7 +125,9 @@ def _replay(spans: list[Span], tally: Tally, task: str | None) -> Dialog:
         if span.kind == "llm":
             _news(dialog, span.history, told, open_steps, tally, first=not dialog.steps)
             before = len(dialog.steps)
-            add_messages(dialog, [message for message in span.answer if message.get("role") in AGENT], tally, "output")
+            add_messages(
+                dialog, [message for message in span.answer if word(message.get("role")) in AGENT], tally, "output"
+            )
             new = [step for step in dialog.steps[before:] if step.kind == "call"]
             open_steps += list(zip(_call_ids(span.answer, len(new)), new, strict=True))
             if span.failed and before == len(dialog.steps):
@@ -159,10 +162,10 @@ def _news(
     first: bool,
 ) -> None:
     """What a history holds that the spans before it did not tell."""
-    texts = [(index, as_text(m.get("content"))) for index, m in enumerate(history) if m.get("role") in USER]
+    texts = [(index, as_text(m.get("content"))) for index, m in enumerate(history) if word(m.get("role")) in USER]
     users = [(index, text) for index, text in texts if text]
     if first:
-        spoken = [index for index, m in enumerate(history) if m.get("role") in AGENT]
+        spoken = [index for index, m in enumerate(history) if word(m.get("role")) in AGENT]
         if spoken:
             tally.skip("message of the prompt", len(spoken))
             later = [text for index, text in users if index > spoken[-1]]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from xskill.canon.episode import Place, RawEpisode, RawStep
-from xskill.canon.fields import boolean, items, mapping, number, string
+from xskill.canon.fields import boolean, entry, items, mapping, needed, number, string
 from xskill.canon.formats.table import Format
 from xskill.canon.text import as_text
 
@@ -17,9 +17,10 @@ def detect(value: Any) -> bool:
 
 
 def read(record: Any, place: Place) -> Iterator[RawEpisode]:
+    record = entry(record)
     if record.get("statistics"):
         place.tally.skip("statistics of the run")
-    for index, episode in enumerate(items(record["episodes"], "episodes"), 1):
+    for index, episode in enumerate(items(needed(record, "episodes"), "episodes"), 1):
         path = f"episodes[{index - 1}]"
         episode = mapping(episode, path)
         steps = []

@@ -15,7 +15,7 @@ from xskill.canon.atif_out import RESTORED
 from xskill.canon.chat import read_call
 from xskill.canon.dialog import Call, Dialog, call_arguments
 from xskill.canon.episode import Place, RawEpisode, RawStep
-from xskill.canon.fields import at, boolean, items, mapping, number, string
+from xskill.canon.fields import at, boolean, entry, items, mapping, needed, number, string
 from xskill.canon.formats.table import Format
 from xskill.canon.text import as_text, loads_maybe
 
@@ -35,7 +35,7 @@ def read(record: Any, place: Place) -> Iterator[RawEpisode]:
 
 def read_trajectory(record: Any, place: Place, parent: str | None = None) -> Iterator[RawEpisode]:
     """The trajectory, then those of its embedded subagents."""
-    record = mapping(record, "")
+    record = entry(record)
     identity = string(record.get("trajectory_id"), "trajectory_id") or string(record.get("session_id"), "session_id")
     own = mapping(record.get("extra"), "extra")
     agent = mapping(record.get("agent"), "agent")
@@ -56,7 +56,7 @@ def read_trajectory(record: Any, place: Place, parent: str | None = None) -> Ite
     ours = ours if isinstance(ours, dict) else {}
     if isinstance(ours.get("extra"), dict):
         extra = {**extra, **ours["extra"]}
-    dialog, claim = _steps(items(record.get("steps"), "steps"), place)
+    dialog, claim = _steps(items(needed(record, "steps"), "steps"), place)
     yield RawEpisode(
         steps=dialog.steps,
         id=identity if parent is None or identity is None else f"{parent}/{identity}",

@@ -7,7 +7,7 @@ from typing import Any
 
 from xskill.canon.dialog import Call, Dialog, call_arguments
 from xskill.canon.episode import Place, RawEpisode
-from xskill.canon.fields import items, mapping
+from xskill.canon.fields import entry, items, mapping, needed
 from xskill.canon.formats.table import Format
 from xskill.canon.text import as_text
 
@@ -19,7 +19,7 @@ def detect(value: Any) -> bool:
 
 def read(record: Any, place: Place) -> Iterator[RawEpisode]:
     dialog = Dialog()
-    for index, step in enumerate(items(record.get("steps"), "steps")):
+    for index, step in enumerate(items(needed(entry(record), "steps"), "steps")):
         step = mapping(step, f"steps[{index}]")
         text = as_text(step.get("text"))
         if step.get("role") != "agent":

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from xskill.canon.episode import Place
-from xskill.canon.fields import fail
+from xskill.canon.fields import fail, word
 from xskill.canon.text import sorted_dumps
 
 _ROLES = frozenset({"user", "assistant", "tool_use", "tool_result"})
@@ -100,21 +100,23 @@ class Thread:
         """Add what hangs beside a path and belongs to its turns: further lines of a message, results of its calls."""
         lines = self.lines
         messages = {line.message_id for p in on_path if (line := lines[p]).role == "assistant"} - {None}
-        calls = {part.get("id") for p in on_path for part in lines[p].parts("tool_use")}
+        numbers = {lines[p].number for p in on_path}
+        calls = {word(part.get("id")) for p in on_path for part in lines[p].parts("tool_use")}
         for position, line in enumerate(lines):
             if position in on_path:
                 continue
             if line.role == "assistant" and line.message_id in messages:
-                on_path.add(position)
-                calls |= {part.get("id") for part in line.parts("tool_use")}
+                calls |= {word(part.get("id")) for part in line.parts("tool_use")}
             elif line.role == "user":
                 results = line.parts("tool_result")
-                identities = [part.get("tool_use_id") for part in results]
-                known = all(identity in calls for identity in identities if identity is not None)
-                beside = None not in identities or (line.parent is not None and line.parent.number in
-                                                    {lines[p].number for p in on_path})  # fmt: skip
-                if results and known and beside:
-                    on_path.add(position)
+                answered = {word(part.get("tool_use_id")) for part in results}
+                beside = "" not in answered or (line.parent is not None and line.parent.number in numbers)
+                if not results or not beside or not answered <= calls | {""}:
+                    continue
+            else:
+                continue
+            on_path.add(position)
+            numbers.add(line.number)
         return on_path
 
     def _mark_copied(self, path: Path) -> None:

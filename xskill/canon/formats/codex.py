@@ -13,7 +13,7 @@ from typing import Any
 
 from xskill.canon.dialog import Dialog
 from xskill.canon.episode import Place, RawEpisode
-from xskill.canon.fields import at, fail
+from xskill.canon.fields import at, fail, word
 from xskill.canon.formats.table import Format
 from xskill.canon.responses import Items
 from xskill.canon.text import as_text
@@ -28,7 +28,7 @@ _INJECTED = re.compile(
 
 
 def detect(value: Any) -> bool:
-    return isinstance(value, dict) and isinstance(value.get("payload"), dict) and value.get("type") in _TYPES
+    return isinstance(value, dict) and isinstance(value.get("payload"), dict) and word(value.get("type")) in _TYPES
 
 
 def read(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[RawEpisode]:

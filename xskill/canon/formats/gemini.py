@@ -7,7 +7,7 @@ from typing import Any
 
 from xskill.canon.dialog import Call, Dialog
 from xskill.canon.episode import Place, RawEpisode
-from xskill.canon.fields import items
+from xskill.canon.fields import items, word
 from xskill.canon.formats.table import Format
 from xskill.canon.text import as_text, join
 
@@ -21,7 +21,7 @@ def detect(value: Any) -> bool:
         return True
     if "$set" in value and len(value) == 1:
         return True
-    return value.get("type") in _AGENT and ("toolCalls" in value or "thoughts" in value or "tokens" in value)
+    return word(value.get("type")) in _AGENT and ("toolCalls" in value or "thoughts" in value or "tokens" in value)
 
 
 def read(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[RawEpisode]:
@@ -37,7 +37,7 @@ def read(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[RawEpisode
             head, messages, first = value, {}, number
             for index, message in enumerate(items(value.get("messages"), "messages")):
                 if isinstance(message, dict):
-                    messages[message.get("id") or index] = message
+                    messages[word(message.get("id")) or index] = message
         elif isinstance(value.get("$set"), dict):
             head = {**(head or {}), **value["$set"]}
         elif "type" in value:
@@ -55,7 +55,7 @@ def _episode(
     dialog = Dialog()
     model: str | None = None
     for message in messages.values():
-        kind = message.get("type")
+        kind = word(message.get("type"))
         if kind in _AGENT:
             model = model or (message["model"] if isinstance(message.get("model"), str) else None)
             _agent(dialog, message)

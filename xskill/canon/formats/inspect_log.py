@@ -15,7 +15,7 @@ from xskill.canon.archive import Archive
 from xskill.canon.chat import add_messages
 from xskill.canon.dialog import Dialog
 from xskill.canon.episode import Place, RawEpisode
-from xskill.canon.fields import items, mapping, string
+from xskill.canon.fields import entry, items, mapping, needed, string
 from xskill.canon.formats.table import Format
 from xskill.canon.parse import parse
 from xskill.canon.text import as_text
@@ -32,7 +32,7 @@ def detect(value: Any) -> bool:
 
 
 def read(record: Any, place: Place) -> Iterator[RawEpisode]:
-    spec = mapping(record.get("eval"), "eval")
+    spec = mapping(needed(entry(record), "eval"), "eval")
     for index, sample in enumerate(items(record.get("samples"), "samples"), 1):
         yield _sample(mapping(sample, f"samples[{index - 1}]"), spec, place, index)
 

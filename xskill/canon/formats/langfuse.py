@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from xskill.canon.episode import Place, RawEpisode
-from xskill.canon.fields import at, items, mapping
+from xskill.canon.fields import at, entry, items, mapping, needed
 from xskill.canon.formats.table import Format
 from xskill.canon.genai import chat_messages
 from xskill.canon.span_attributes import fill
@@ -28,9 +28,10 @@ def detect(value: Any) -> bool:
 
 
 def read(record: Any, place: Place) -> Iterator[RawEpisode]:
-    told = mapping(record["trace"], "trace")
+    record = entry(record)
+    told = mapping(needed(record, "trace"), "trace")
     identity = str(told.get("id") or place.stem)
-    spans = [_span(o, identity, n) for n, o in enumerate(items(record["observations"], "observations"))
+    spans = [_span(o, identity, n) for n, o in enumerate(items(needed(record, "observations"), "observations"))
              if isinstance(o, dict)]  # fmt: skip
     trace = Trace(spans)
     count_wrappers(spans, place)

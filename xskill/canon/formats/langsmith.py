@@ -67,7 +67,9 @@ def _span(run: dict[str, Any], number: int) -> Span:
         span.answer = chat_messages(outputs, "assistant")
     elif span.kind == "tool":
         span.tool = span.name
-        span.arguments = loads_maybe(at(inputs, "input")) if set(inputs or ()) == {"input"} else inputs
+        span.arguments = (
+            loads_maybe(at(inputs, "input")) if isinstance(inputs, dict) and set(inputs) == {"input"} else inputs
+        )
         identity = at(run, "extra.tool_call_id") or at(outputs, "output.tool_call_id")
         span.call_id = identity if isinstance(identity, str) else None
         span.result = _result(outputs)

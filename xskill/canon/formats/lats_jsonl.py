@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from xskill.canon.episode import Place, RawEpisode, RawStep
-from xskill.canon.fields import boolean, items, string
+from xskill.canon.fields import boolean, entry, items, string
 from xskill.canon.formats.table import Format
 from xskill.canon.text import as_text
 
@@ -21,6 +21,7 @@ def detect(value: Any) -> bool:
 
 
 def read(record: Any, place: Place) -> Iterator[RawEpisode]:
+    record = entry(record)
     feedback = items(record.get("test_feedback"), "test_feedback")
     written = [code for code in items(record.get("implementations"), "implementations") if isinstance(code, str)]
     steps = []

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from xskill.canon.episode import Place, RawEpisode, RawStep
-from xskill.canon.fields import items, string
+from xskill.canon.fields import entry, items, needed, string
 from xskill.canon.formats.table import Format
 from xskill.canon.text import as_text
 
@@ -18,9 +18,10 @@ def detect(value: Any) -> bool:
 
 
 def read(record: Any, place: Place) -> Iterator[RawEpisode]:
+    record = entry(record)
     thoughts = items(record.get("thoughts"), "thoughts")
     steps = []
-    for index, action in enumerate(items(record["action_history"], "action_history")):
+    for index, action in enumerate(items(needed(record, "action_history"), "action_history")):
         thought = as_text(thoughts[index]) if index < len(thoughts) else None
         steps.append(RawStep(string(action, f"action_history[{index}]") or "", thought=thought or None))
     task_id = string(record.get("task_id"), "task_id")

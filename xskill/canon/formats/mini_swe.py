@@ -13,7 +13,7 @@ from typing import Any
 from xskill.canon.chat import add_messages
 from xskill.canon.dialog import Dialog
 from xskill.canon.episode import Place, RawEpisode, RawStep
-from xskill.canon.fields import items, mapping, string
+from xskill.canon.fields import entry, items, mapping, needed, string
 from xskill.canon.formats.table import Format
 from xskill.canon.text import as_text
 
@@ -35,7 +35,7 @@ def detect(value: Any) -> bool:
 def read(record: Any, place: Place) -> Iterator[RawEpisode]:
     if isinstance(record, list):
         record = {"messages": record}
-    messages = items(record.get("messages"), "messages")
+    messages = items(needed(entry(record), "messages"), "messages")
     info = mapping(record.get("info"), "info")
     dialog = Dialog()
     closing: str | None = None

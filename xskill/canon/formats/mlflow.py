@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from xskill.canon.episode import Place, RawEpisode
-from xskill.canon.fields import at, items, mapping
+from xskill.canon.fields import at, entry, items, mapping, needed
 from xskill.canon.flat_yaml import read_flat_yaml
 from xskill.canon.formats.harbor import load
 from xskill.canon.formats.table import Format
@@ -34,14 +34,18 @@ def detect(value: Any) -> bool:
 
 
 def read(record: Any, place: Place) -> Iterator[RawEpisode]:
+    record = entry(record)
     if isinstance(record.get("trace"), str):
         inner = loads_maybe(record["trace"])
         if not detect(inner):
             raise BadRecord("the column holds no MLflow trace", path="trace")
         record = inner
-    info = mapping(record["info"], "info")
+    info = mapping(needed(record, "info"), "info")
     yield from _trace(
-        info, items(record["data"]["spans"], "data.spans"), items(info.get("assessments"), "assessments"), place
+        info,
+        items(at(needed(record, "data"), "spans"), "data.spans"),
+        items(info.get("assessments"), "assessments"),
+        place,
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from xskill.canon.dialog import Call, Dialog, call_arguments
 from xskill.canon.episode import Place, RawEpisode
-from xskill.canon.fields import at, items
+from xskill.canon.fields import at, items, word
 from xskill.canon.formats.table import Format
 from xskill.canon.text import as_text, join
 
@@ -23,7 +23,7 @@ _ADDED = ("security_risk", "summary")
 
 
 def detect(value: Any) -> bool:
-    return isinstance(value, dict) and value.get("kind") in _KINDS and "source" in value
+    return isinstance(value, dict) and word(value.get("kind")) in _KINDS and "source" in value
 
 
 def read(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[RawEpisode]:

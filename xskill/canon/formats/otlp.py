@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from xskill.canon.episode import Place, RawEpisode
-from xskill.canon.fields import at
+from xskill.canon.fields import as_mapping, at, entries
 from xskill.canon.formats.table import Format
 from xskill.canon.span_attributes import evaluations, fill
 from xskill.canon.spans import Span
@@ -59,8 +59,7 @@ def read(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[RawEpisode
             )
             events = [
                 (_text(event.get("name")), decode_attributes(event.get("attributes")))
-                for event in span.get("events") or []
-                if isinstance(event, dict)
+                for event in entries(span.get("events"))
             ]
             add_span(traces, made, attributes, events, resource)
     yield from _finish(traces, place)
@@ -83,11 +82,9 @@ def read_console(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[Ra
             number=number,
         )
         events = [
-            (_text(event.get("name")), event.get("attributes") or {})
-            for event in value.get("events") or []
-            if isinstance(event, dict)
+            (_text(event.get("name")), as_mapping(event.get("attributes"))) for event in entries(value.get("events"))
         ]
-        add_span(traces, made, value["attributes"], events, at(value, "resource.attributes") or {})
+        add_span(traces, made, value["attributes"], events, as_mapping(at(value, "resource.attributes")))
     yield from _finish(traces, place)
 
 
@@ -119,16 +116,13 @@ def _raw_spans(value: Any) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     """(resource attributes, span with camelCase keys) of one line or document."""
     if not isinstance(value, dict):
         return
-    for span in value.get("data") or []:
-        if isinstance(span, dict):
-            yield {}, _camel(span)
-    for resource_spans in value.get("resourceSpans") or value.get("resource_spans") or []:
-        resource = decode_attributes(at(resource_spans, "resource.attributes"))
-        scopes = at(resource_spans, "scopeSpans") or at(resource_spans, "scope_spans") or []
-        for scope in scopes:
-            for span in (scope.get("spans") or []) if isinstance(scope, dict) else []:
-                if isinstance(span, dict):
-                    yield resource, _camel(span)
+    for span in entries(value.get("data")):
+        yield {}, _camel(span)
+    for told in entries(value.get("resourceSpans") or value.get("resource_spans")):
+        resource = decode_attributes(at(told, "resource.attributes"))
+        for scope in entries(told.get("scopeSpans") or told.get("scope_spans")):
+            for span in entries(scope.get("spans")):
+                yield resource, _camel(span)
 
 
 def decode_attributes(listed: Any) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from xskill.canon.episode import Place, RawEpisode
-from xskill.canon.fields import at
+from xskill.canon.fields import as_mapping, at, entries
 from xskill.canon.formats.otlp import add_span
 from xskill.canon.formats.table import Format
 from xskill.canon.spans import Span
@@ -51,8 +51,7 @@ def read(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[RawEpisode
             number=number,
         )
         kind = {"openinference.span.kind": value["span_kind"]}
-        listed = [event for event in value.get("events") or [] if isinstance(event, dict)]
-        events = [(str(event.get("name")), event.get("attributes") or {}) for event in listed]
+        events = [(str(e.get("name")), as_mapping(e.get("attributes"))) for e in entries(value.get("events"))]
         add_span(traces, span, {**kind, **attributes}, events, {})
     for trace in traces.values():
         count_wrappers(trace.spans, place)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from xskill.canon.episode import Place, RawEpisode
-from xskill.canon.fields import boolean, string
+from xskill.canon.fields import boolean, entry, string
 from xskill.canon.formats.table import Format
 
 _TRIAL = re.compile(r"trial_(\d+)")
@@ -21,6 +21,7 @@ def detect(value: Any) -> bool:
 
 
 def read(record: Any, place: Place) -> Iterator[RawEpisode]:
+    record = entry(record)
     name = string(record.get("name"), "name")
     trial = _TRIAL.search(place.stem)
     extra: dict[str, Any] = {"reflections": record["memory"]} if record.get("memory") else {}

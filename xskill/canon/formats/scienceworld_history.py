@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from xskill.canon.episode import Place, RawEpisode, RawStep
-from xskill.canon.fields import at, items, mapping, number, string
+from xskill.canon.fields import at, entry, items, mapping, needed, number, string
 from xskill.canon.formats.table import Format
 from xskill.canon.text import as_text
 
@@ -22,8 +22,9 @@ def detect(value: Any) -> bool:
 
 
 def read(record: Any, place: Place) -> Iterator[RawEpisode]:
-    for index, (key, episode) in enumerate(record.items(), 1):
-        run = mapping(mapping(episode, key).get("history"), f"{key}.history")
+    for index, (key, episode) in enumerate(entry(record).items(), 1):
+        episode = mapping(episode, key)
+        run = mapping(needed(episode, "history"), f"{key}.history")
         steps: list[RawStep] = []
         score = 0.0
         for position, one in enumerate(items(run.get("history"), f"{key}.history.history")):

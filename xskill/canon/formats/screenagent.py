@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from xskill.canon.episode import Place, RawEpisode, RawStep
-from xskill.canon.fields import items, mapping, string
+from xskill.canon.fields import entry, items, mapping, string
 from xskill.canon.formats.harbor import load
 from xskill.canon.formats.table import Format
 from xskill.canon.text import as_text
@@ -23,6 +23,7 @@ def detect(value: Any) -> bool:
 
 
 def read(record: Any, place: Place) -> Iterator[RawEpisode]:
+    record = entry(record)
     yield _episode([record], place, f"{record.get('session_id')}-{place.stem}")
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from xskill.canon.chat import AGENT, TOOL, add_messages, read_call
 from xskill.canon.dialog import Dialog
 from xskill.canon.episode import Place, RawEpisode
-from xskill.canon.fields import boolean, fail, items, number, string
+from xskill.canon.fields import boolean, entry, fail, items, needed, number, string
 from xskill.canon.formats.table import Format
 from xskill.canon.react_chat import add_react, is_react
 from xskill.canon.text import loads_maybe
@@ -32,11 +32,10 @@ def detect(value: Any) -> bool:
 
 
 def read(record: Any, place: Place) -> Iterator[RawEpisode]:
-    if not isinstance(record, dict):
-        raise fail("", "an object with conversations", record)
+    record = entry(record)
     messages = [
         _message(turn, f"conversations[{i}]")
-        for i, turn in enumerate(items(record.get("conversations"), "conversations"))
+        for i, turn in enumerate(items(needed(record, "conversations"), "conversations"))
     ]
     dialog = Dialog()
     react = is_react(messages)
@@ -77,7 +76,7 @@ def _message(turn: Any, path: str) -> dict[str, Any]:
         calls = called if isinstance(called, list) else [called]
         made = [read_call(call, path)._asdict() for call in calls]
         return {"role": "assistant", "content": None, "tool_calls": made}
-    return {"role": _ROLES.get(str(role), role), "content": content}
+    return {"role": _ROLES.get(str(role), str(role)), "content": content}
 
 
 def _in_turns(messages: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:

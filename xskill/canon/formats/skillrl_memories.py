@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from xskill.canon.episode import Place, RawEpisode, RawStep
-from xskill.canon.fields import at, items, mapping, string
+from xskill.canon.fields import at, entry, items, mapping, needed, string
 from xskill.canon.formats.table import Format
 from xskill.canon.text import as_text
 
@@ -21,7 +21,8 @@ def detect(value: Any) -> bool:
 
 
 def read(record: Any, place: Place) -> Iterator[RawEpisode]:
-    content = mapping(record.get("content"), "content")
+    record = entry(record)
+    content = mapping(needed(record, "content"), "content")
     refined = content.get("refined_trajectory")
     if isinstance(refined, dict):
         refined = refined.get("refined_trajectory")

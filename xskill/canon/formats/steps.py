@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from xskill.canon.episode import Place, RawEpisode, RawStep
-from xskill.canon.fields import boolean, fail, integer, items, number, string
+from xskill.canon.fields import boolean, fail, integer, items, number, string, word
 from xskill.canon.formats.steps_typed import TypedEpisodes
 from xskill.canon.formats.table import Format
 from xskill.canon.text import as_text
@@ -133,7 +133,7 @@ def _rest(step: dict[str, Any], made: RawStep, index: int) -> None:
     made.thought = as_text(step.get("thought"))
     kind = step.get("kind")
     if kind is not None:
-        if kind not in _KINDS:
+        if word(kind) not in _KINDS:
             raise fail(path + "kind", "action, call, command or respond", kind)
         made.kind = kind
     made.turn = integer(step.get("turn"), path + "turn")

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from xskill.canon.episode import Place, RawEpisode, RawStep
-from xskill.canon.fields import at, fail, items, mapping
+from xskill.canon.fields import at, entry, fail, items, mapping, needed
 from xskill.canon.formats.table import Format
 from xskill.canon.text import as_text, loads_maybe
 
@@ -29,6 +29,7 @@ def detect(value: Any) -> bool:
 
 
 def read(record: Any, place: Place) -> Iterator[RawEpisode]:
+    record = entry(record)
     replay = loads_maybe(record.get("replay_config"))
     problem = at(replay, "problem_statement") if isinstance(replay, dict) else None
     instance = at(problem, "id")
@@ -37,7 +38,7 @@ def read(record: Any, place: Place) -> Iterator[RawEpisode]:
     attempts = record.get("attempts")
     if isinstance(attempts, list) and attempts:
         for number, attempt in enumerate(attempts):
-            yield _attempt(attempt, place, problem, instance, attempt=number)
+            yield _attempt(entry(attempt), place, problem, instance, attempt=number)
     else:
         yield _attempt(record, place, problem, instance)
 
@@ -55,7 +56,7 @@ def _attempt(
         extra["attempt"] = attempt
     name = place.stem if attempt is None else f"{place.stem}-{attempt}"
     return RawEpisode(
-        steps=_steps(items(record.get("trajectory"), "trajectory"), place),
+        steps=_steps(items(needed(record, "trajectory"), "trajectory"), place),
         id=name,
         question_id=instance,
         task=as_text(at(problem, "text")) or _first_user(history),
@@ -66,11 +67,11 @@ def _attempt(
 
 def _steps(listed: list[Any], place: Place) -> list[RawStep]:
     steps = []
-    for index, entry in enumerate(listed):
+    for index, told in enumerate(listed):
         path = f"trajectory[{index}]"
-        if not isinstance(entry, dict):
-            raise fail(path, "an object", entry)
-        action = entry.get("action")
+        if not isinstance(told, dict):
+            raise fail(path, "an object", told)
+        action = told.get("action")
         if not isinstance(action, str):
             raise fail(f"{path}.action", "a string", action)
         if not action.strip():
@@ -79,8 +80,8 @@ def _steps(listed: list[Any], place: Place) -> list[RawStep]:
         steps.append(
             RawStep(
                 action.strip("\n"),
-                as_text(entry.get("observation")),
-                as_text(entry.get("thought")) or None,
+                as_text(told.get("observation")),
+                as_text(told.get("thought")) or None,
                 "command",
             )
         )

@@ -12,7 +12,7 @@ from typing import Any
 from xskill.canon.chat import add_messages
 from xskill.canon.dialog import Dialog
 from xskill.canon.episode import Place, RawEpisode
-from xskill.canon.fields import at, items, mapping, number, string
+from xskill.canon.fields import at, entries, entry, items, mapping, needed, number, string
 from xskill.canon.formats.table import Format
 from xskill.canon.text import as_text, join, sorted_dumps
 
@@ -24,9 +24,10 @@ def detect(value: Any) -> bool:
 
 
 def read(record: Any, place: Place) -> Iterator[RawEpisode]:
-    tasks = {str(task.get("id")): task for task in items(record.get("tasks"), "tasks") if isinstance(task, dict)}
+    record = entry(record)
+    tasks = {str(task.get("id")): task for task in entries(record.get("tasks"))}
     domain = at(record.get("info"), "environment_info.domain_name")
-    for index, simulation in enumerate(items(record["simulations"], "simulations"), 1):
+    for index, simulation in enumerate(items(needed(record, "simulations"), "simulations"), 1):
         simulation = mapping(simulation, f"simulations[{index - 1}]")
         task_id = string(simulation.get("task_id"), f"simulations[{index - 1}].task_id")
         dialog = Dialog()

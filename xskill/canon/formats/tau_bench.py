@@ -13,7 +13,7 @@ from typing import Any
 from xskill.canon.chat import add_messages
 from xskill.canon.dialog import Dialog
 from xskill.canon.episode import Place, RawEpisode
-from xskill.canon.fields import at, items, mapping, number, string
+from xskill.canon.fields import at, entry, items, mapping, needed, number, string
 from xskill.canon.formats.table import Format
 from xskill.canon.text import join
 
@@ -25,8 +25,9 @@ def detect(value: Any) -> bool:
 
 
 def read(record: Any, place: Place) -> Iterator[RawEpisode]:
+    record = entry(record)
     info = mapping(record.get("info"), "info")
-    messages = items(record.get("traj"), "traj")
+    messages = items(needed(record, "traj"), "traj")
     dialog = Dialog()
     add_messages(dialog, messages, place.tally, "traj")
     task_id = string(record.get("task_id"), "task_id")

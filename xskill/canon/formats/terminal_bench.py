@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from xskill.canon.episode import Place, RawEpisode
-from xskill.canon.fields import boolean, items, mapping, string
+from xskill.canon.fields import boolean, entry, items, mapping, string
 from xskill.canon.formats.harbor import load
 from xskill.canon.formats.table import Format
 
@@ -29,6 +29,7 @@ def detect(value: Any) -> bool:
 
 
 def read(record: Any, place: Place) -> Iterator[RawEpisode]:
+    record = entry(record)
     listed = items(record["results"], "results") if "results" in record else [record]
     for index, trial in enumerate(listed):
         trial = mapping(trial, f"results[{index}]")

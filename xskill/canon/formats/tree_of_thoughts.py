@@ -11,7 +11,7 @@ from typing import Any
 
 from xskill.canon.branches import parents
 from xskill.canon.episode import Place, RawEpisode, RawStep
-from xskill.canon.fields import items, mapping, number, string
+from xskill.canon.fields import entry, items, mapping, needed, number, string
 from xskill.canon.formats.table import Format
 from xskill.records import Parent
 
@@ -22,11 +22,12 @@ def detect(value: Any) -> bool:
 
 
 def read(record: Any, place: Place) -> Iterator[RawEpisode]:
+    record = entry(record)
     values: dict[str, float | None] = {}
     order: list[str] = []
     inner: set[str] = {""}
     task: str | None = None
-    for level, step in enumerate(items(record["steps"], "steps")):
+    for level, step in enumerate(items(needed(record, "steps"), "steps")):
         step = mapping(step, f"steps[{level}]")
         task = task or string(step.get("x"), f"steps[{level}].x")
         scores = items(step.get("values"), f"steps[{level}].values")
