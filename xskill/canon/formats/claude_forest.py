@@ -101,7 +101,7 @@ class Thread:
         lines = self.lines
         messages = {line.message_id for p in on_path if (line := lines[p]).role == "assistant"} - {None}
         numbers = {lines[p].number for p in on_path}
-        calls = {word(part.get("id")) for p in on_path for part in lines[p].parts("tool_use")}
+        calls = {word(part.get("id")) for p in on_path for part in lines[p].parts("tool_use")} | {""}
         for position, line in enumerate(lines):
             if position in on_path:
                 continue
@@ -111,7 +111,7 @@ class Thread:
                 results = line.parts("tool_result")
                 answered = {word(part.get("tool_use_id")) for part in results}
                 beside = "" not in answered or (line.parent is not None and line.parent.number in numbers)
-                if not results or not beside or not answered <= calls | {""}:
+                if not results or not beside or not answered <= calls:
                     continue
             else:
                 continue
