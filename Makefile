@@ -30,7 +30,7 @@ test-browser: .venv/dev
 	$(PIP) 'selenium>=4.20'
 	$(PYTEST) -m browser
 
-# Needs Java 17 for ScienceWorld; XSKILL_ALFWORLD_GAMES names a folder of ALFWorld games.
+# Needs Java 17 for ScienceWorld; XSKILL_SHARED names the folder of data that cannot be shipped (ALFWorld games).
 test-env: BIN := .venv-env/bin
 test-env: .venv-env/ready
 	$(PYTEST) -m env --timeout 1800 -rs
