@@ -129,6 +129,8 @@ def _sum_step(step: TokenStep, index: int) -> RolloutStep:
 
 _NUMBERS = {"turn": -1.0, "reward": NAN, "logprob": NAN, "logprob_new": NAN, "n_tokens": 1.0}
 """Number of a step → what null means."""
+_WAITING = 2000
+"""Steps that wait to be taken together: enough to share the cost of a call, few enough for the cache."""
 
 
 class Gather:
@@ -154,6 +156,8 @@ class Gather:
         self._action = array("q")
         self._observation = array("q")
         self._numbers = {name: array("d") for name in _NUMBERS}
+        self._pending: list[RolloutStep] = []
+        self._current = -1
 
     def add(self, record: Rollout, place: tuple[str, int] = ("-", 0)) -> None:
         """Take one trajectory.
@@ -161,23 +165,24 @@ class Gather:
         Raises:
             BadRecord: an id twice in one question.
         """
-        steps = record.steps
         reward = record.reward if self.reward_from == "reward" else record.success
         parent = (record.parent.id, record.parent.turn) if record.parent is not None else None
+        steps = record.steps
         self.add_head(record.id, record.question_id, reward, parent, record.initial_observation, len(steps), place)
+        self._pending += steps
+
+    def _flush(self) -> None:
+        """Take the steps that wait: those of one question, while they are warm in the cache, a column at a time."""
+        steps = self._pending
+        if not steps:
+            return
         self.add_texts([step.action for step in steps], [step.observation for step in steps])
         self._add("turn", [step.turn for step in steps])
         self._add("reward", [step.reward for step in steps])
         self._add("logprob", [step.logprob for step in steps])
         self._add("logprob_new", [step.logprob_new for step in steps])
         self._add("n_tokens", [step.n_tokens for step in steps])
-
-    def add_texts(self, actions: list[str], observations: list[str | None]) -> None:
-        """Intern the texts of the last head's steps: while they are warm, and in a table as small as its question."""
-        question, first = self._question[-1], len(self._action)
-        steps = range(first, first + len(actions))
-        self._action.fromlist(list(map(self._actions[question].setdefault, actions, steps)))
-        self._observation.fromlist(list(map(self._observations[question].setdefault, observations, steps)))
+        self._pending = []
 
     def _add(self, name: str, values: list[Any]) -> None:
         try:
@@ -185,6 +190,13 @@ class Gather:
         except TypeError:
             null = _NUMBERS[name]
             self._numbers[name].fromlist([null if value is None else value for value in values])
+
+    def add_texts(self, actions: list[str], observations: list[str | None]) -> None:
+        """Intern the texts of the next steps of the last head's question (a table a question is small, so fast)."""
+        first = len(self._action)
+        steps = range(first, first + len(actions))
+        self._action.fromlist(list(map(self._actions[self._current].setdefault, actions, steps)))
+        self._observation.fromlist(list(map(self._observations[self._current].setdefault, observations, steps)))
 
     def add_head(
         self,
@@ -198,6 +210,9 @@ class Gather:
     ) -> None:
         """Take what is not in the steps of one trajectory; they follow."""
         question = self._questions.setdefault(question_id, len(self._questions))
+        if question != self._current or len(self._pending) > _WAITING:
+            self._flush()
+            self._current = question
         if question == len(self._seen):
             self._seen.append({})
             self._actions.append({})
@@ -221,6 +236,7 @@ class Gather:
 
     def finish(self) -> Rollouts:
         """The arrays of everything taken."""
+        self._flush()
         turn, reward, logprob, logprob_new, n_tokens = (np.frombuffer(self._numbers[name]) for name in _NUMBERS)
         n_steps = np.asarray(self._n_steps, np.int64)
         step_start = starts(n_steps)
