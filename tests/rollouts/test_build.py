@@ -224,3 +224,16 @@ def test_a_file_that_changes_between_its_two_readings_is_an_error(tmp_path: Path
     write(path, [rollout("r0", "abc"), rollout("r1", "xyz"), rollout("r2", "d")])
     with pytest.raises(BadData, match="changed while it was read"):
         list(original_lines(originals))
+
+
+def test_lines_and_parquet_of_one_question_in_one_run(tmp_path: Path) -> None:
+    records = [rollout("r0", "abc"), rollout("r1", "abd", 0.0, ("r0", 2)), rollout("r2", "ax"), rollout("r3", "y")]
+    whole = write(tmp_path / "all.jsonl", records)
+    one = write(tmp_path / "one.jsonl", records[:1])
+    three = write(tmp_path / "three.jsonl", records[3:])
+    xskill("filter", "true", write(tmp_path / "two.jsonl", records[1:3]), "-o", tmp_path / "two.parquet")
+    mixed, expected = (
+        [{key: cell for key, cell in json.loads(line).items() if cell is not None} for line in done.stdout.splitlines()]
+        for done in (xskill("credit", one, tmp_path / "two.parquet", three), xskill("credit", whole))
+    )
+    assert mixed == expected

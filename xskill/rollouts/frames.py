@@ -35,6 +35,7 @@ def is_plain(frame: pl.DataFrame) -> bool:
 
 def add_frame(frame: pl.DataFrame, gather: Gather, place: tuple[str, int], run: Run) -> list[int]:
     """Take a plain frame whose first row is at ``place``; gives the good rows."""
+    gather.flush()
     parent_ids, turns = (frame["parent"].struct.field(name).to_list() for name in ("id", "turn"))
     rewards = frame["reward" if gather.reward_from == "reward" else "success"].to_list()
     names, questions = frame["id"].to_list(), frame["question_id"].to_list()

@@ -171,7 +171,7 @@ class Gather:
         self.add_head(record.id, record.question_id, reward, parent, record.initial_observation, len(steps), place)
         self._pending += steps
 
-    def _flush(self) -> None:
+    def flush(self) -> None:
         """Take the steps that wait: those of one question, while they are warm in the cache, a column at a time."""
         steps = self._pending
         if not steps:
@@ -211,7 +211,7 @@ class Gather:
         """Take what is not in the steps of one trajectory; they follow."""
         question = self._questions.setdefault(question_id, len(self._questions))
         if question != self._current or len(self._pending) > _WAITING:
-            self._flush()
+            self.flush()
             self._current = question
         if question == len(self._seen):
             self._seen.append({})
@@ -236,7 +236,7 @@ class Gather:
 
     def finish(self) -> Rollouts:
         """The arrays of everything taken."""
-        self._flush()
+        self.flush()
         turn, reward, logprob, logprob_new, n_tokens = (np.frombuffer(self._numbers[name]) for name in _NUMBERS)
         n_steps = np.asarray(self._n_steps, np.int64)
         step_start = starts(n_steps)
