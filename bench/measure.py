@@ -6,6 +6,7 @@ import os
 import platform
 import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,18 +28,30 @@ class Usage:
 
 def run(command: list[str], stdin: Path | None = None) -> Usage:
     """Run a command, its output thrown away, and measure it; a failure is an error."""
-    with open(stdin or os.devnull, "rb") as source:
+    with open(stdin or os.devnull, "rb") as source, tempfile.TemporaryFile() as errors:
         started = time.perf_counter()
-        child = subprocess.Popen(command, stdin=source, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-        assert child.stderr is not None
-        error = child.stderr.read()
-        _, status, usage = os.wait4(child.pid, 0)
+        child = subprocess.Popen(command, stdin=source, stdout=subprocess.DEVNULL, stderr=errors)
+        peak, pid, status = 0.0, 0, 0
+        while not pid:
+            # The kernel's own ru_maxrss would include this process, whose memory the child shares until it execs.
+            peak = max(peak, peak_mb(child.pid))
+            time.sleep(0.005)
+            pid, status, usage = os.wait4(child.pid, os.WNOHANG)
         seconds = time.perf_counter() - started
-        child.stderr.close()
         child.returncode = os.waitstatus_to_exitcode(status)
-    if child.returncode:
-        sys.exit(f"{' '.join(command)} left with {child.returncode}: {error.decode()}")
-    return Usage(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+        if child.returncode:
+            errors.seek(0)
+            sys.exit(f"{' '.join(command)} left with {child.returncode}: {errors.read().decode()}")
+    return Usage(seconds, usage.ru_utime + usage.ru_stime, peak)
+
+
+def peak_mb(pid: int | str = "self") -> float:
+    """Largest resident memory of a living process so far, in MB; 0 where /proc does not tell."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return 0.0
+    return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM")), 0.0)
 
 
 def machine() -> str:
