@@ -19,6 +19,8 @@ from xskill.streams.terminal import clean_line
 BAR = 11
 """Cells of a credit bar; the middle one is zero."""
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
+_DEEPEST = 48
+"""Cells of guides; deeper branches show the nearest ones only."""
 _KEEP = 3
 """A longer run of turns without a choice is shortened to its first and last."""
 
@@ -61,6 +63,8 @@ def tree(view: View, width: int, every_turn: bool = False) -> Iterator[Text]:
     stack: list[tuple[int, str, str]] = []
 
     def push(parent: Turn, guides: str) -> None:
+        if len(guides) > _DEEPEST:
+            guides = "⋯ " + guides[4 - _DEEPEST :]
         last = len(parent.children) - 1
         for index in range(last, -1, -1):
             here, below = ("└ ", "  ") if index == last else ("├ ", "│ ")
