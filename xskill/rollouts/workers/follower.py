@@ -209,9 +209,8 @@ def explore(scene: Scene) -> Iterator[Deed]:
     """The fixed exploration: handle what the task names, open what is here, go where the task says and one was not."""
     yield from named(scene)
     yield from (deed for deed in scene.now if "open" in deed.verbs and deed.key not in scene.tried)
-    going = sorted(
-        (deed for deed in scene.now if deed.place is not None), key=lambda deed: not scene.in_goal(deed.place or "")
-    )
+    going = [deed for deed in scene.now if deed.place is not None]
+    yield from (deed for deed in going if scene.in_goal(deed.place or "") and deed.key not in scene.stale)
     yield from (deed for deed in going if deed.key not in scene.tried)
     yield from (deed for deed in going if deed.key not in scene.stale)
 
@@ -225,7 +224,7 @@ def named(scene: Scene) -> list[Deed]:
         if deed.args
         and not any((verb, deed.args[0]) in handled for verb in deed.verbs)
         and (
-            ("take" in deed.verbs and scene.in_goal(deed.args[0]))
+            ("take" in deed.verbs and scene.in_goal(deed.args[0]) and not scene.is_target(deed.args[0]))
             or ("put" in deed.verbs and scene.was_taken(deed.args[0]) and scene.is_target(deed.args[-1]))
         )
     ]
