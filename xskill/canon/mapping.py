@@ -177,7 +177,8 @@ def _step(step: Any, fields: FieldMap, path: str) -> RawStep:
     if kind is not None:
         if word(kind) not in _KINDS:
             raise fail(prefix + fields.step["kind"].text, "action, call, command or respond", kind)
-        made.kind = kind
+        if kind != made.kind:
+            made.kind = kind  # another string object of the same text would be written out as if it were no default
     made.role = string(get.get("role"), prefix + "role")
     made.turn = integer(get.get("turn"), prefix + "turn")
     made.error = get.get("error") not in (None, False, "", 0)

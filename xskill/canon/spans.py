@@ -191,7 +191,7 @@ def _news(
 
 def _results(history: list[Message], waiting: list[tuple[str | None, RawStep]], answered: int) -> None:
     """Results in the history for calls without a tool span."""
-    results = [message for message in history if message.get("role") in TOOL]
+    results = [message for message in history if word(message.get("role")) in TOOL]
     by_id = {m["tool_call_id"]: m for m in results if isinstance(m.get("tool_call_id"), str)}
     anonymous = [m for m in results if not isinstance(m.get("tool_call_id"), str)]
     for identity, step in waiting:

@@ -128,7 +128,7 @@ def _restore(made: list[RawStep], kinds: Any) -> None:
     for step, kind in zip([step for step in made if step.kind == "call"], kinds, strict=False):
         name = RESTORED.get(str(kind))
         if name is not None and step.name == name and isinstance(step.arguments, dict):
-            step.action, step.kind = as_text(step.arguments.get(name)), kind
+            step.action, step.kind = as_text(step.arguments.get(name)), "command" if name == "command" else "action"
             step.name = step.arguments = None
 
 

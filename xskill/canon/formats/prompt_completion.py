@@ -13,7 +13,7 @@ from typing import Any
 from xskill.canon.chat import AGENT, TOOL, add_messages
 from xskill.canon.dialog import Dialog
 from xskill.canon.episode import Place, RawEpisode
-from xskill.canon.fields import at, boolean, fail, number, string
+from xskill.canon.fields import at, boolean, fail, number, string, word
 from xskill.canon.formats.table import Format
 from xskill.canon.genai import chat_messages
 from xskill.canon.text import sorted_dumps
@@ -45,7 +45,7 @@ def read(record: Any, place: Place) -> Iterator[RawEpisode]:
 def _episode(record: dict[str, Any], completion: Any, place: Place, side: str | None) -> RawEpisode:
     dialog = Dialog()
     prompt = chat_messages(record["prompt"])
-    context = [message for message in prompt if message.get("role") not in AGENT | TOOL]
+    context = [message for message in prompt if word(message.get("role")) not in AGENT | TOOL]
     if len(context) < len(prompt):
         place.tally.skip("message of the prompt", len(prompt) - len(context))
     add_messages(dialog, context, place.tally, "prompt")

@@ -24,8 +24,9 @@ _TOP = frozenset({
 })  # fmt: skip
 _STEP = frozenset({
     "action", "observation", "thought", "kind", "turn", "error", "reward", "logprob", "logprob_new", "n_tokens",
-    "q", "visits", "prior", "extra", "name", "arguments", "role",
+    "q", "visits", "prior", "extra", "role",
 })  # fmt: skip
+_CALL = ("name", "arguments")
 _KINDS = frozenset({"action", "call", "command", "respond"})
 
 
@@ -120,13 +121,15 @@ _COMMON = frozenset({"action", "observation", "reward", "logprob"})
 
 def _rest(step: dict[str, Any], made: RawStep, index: int) -> None:
     """The fields that few logs have."""
-    extra = {key: step[key] for key in sorted(step.keys() - _STEP)}
+    extra = {key: step[key] for key in sorted(step.keys() - _STEP) if step[key] is not None or key not in _CALL}
+    if step.get("kind") == "call" and isinstance(extra.get("name"), str):
+        made.name, made.arguments = extra.pop("name"), extra.pop("arguments", None)
     own = step.get("extra")
     if isinstance(own, dict):
         extra.update(own)
     elif own is not None:
         extra["extra"] = own
-    made.extra = extra or None
+    made.extra = extra if extra or own is not None else None
     if step.keys() & _STEP <= _COMMON:
         return
     path = f"steps[{index}]."
@@ -135,7 +138,8 @@ def _rest(step: dict[str, Any], made: RawStep, index: int) -> None:
     if kind is not None:
         if word(kind) not in _KINDS:
             raise fail(path + "kind", "action, call, command or respond", kind)
-        made.kind = kind
+        if kind != made.kind:
+            made.kind = kind  # another string object of the same text would be written out as if it were no default
     made.turn = integer(step.get("turn"), path + "turn")
     made.role = string(step.get("role"), path + "role")
     error = step.get("error")
@@ -147,8 +151,6 @@ def _rest(step: dict[str, Any], made: RawStep, index: int) -> None:
     made.q = number(step.get("q"), path + "q")
     made.visits = integer(step.get("visits"), path + "visits")
     made.prior = number(step.get("prior"), path + "prior")
-    if made.kind == "call" and isinstance(step.get("name"), str):
-        made.name, made.arguments = step["name"], step.get("arguments")
 
 
 def _logprob(value: Any, path: str) -> Any:

@@ -16,8 +16,10 @@ from xskill.canon.episode import RawEpisode, RawStep
 from xskill.records import Kind
 
 _MAX_KEYS = 64
-_RESERVED = ("source", "actions", "args", "claim", "options", "marks", "record", "suffix")
-"""Fields of an episode that a log must not fill: a line with such a key is left to the slow way."""
+_MADE = ("source", "actions", "args")
+"""Fields that assembling fills: a line with such a key is left to the slow way."""
+_OURS = ("claim", "options", "marks", "record", "suffix")
+"""Fields of an episode that are ours: such a key of a log is a further one."""
 
 
 class _Step(RawStep, forbid_unknown_fields=True, gc=False):
@@ -30,7 +32,12 @@ class _Step(RawStep, forbid_unknown_fields=True, gc=False):
     reward: float | None = None
     logprob: float | list[float] | None = None
     logprob_new: float | list[float] | None = None
+    name: None = None
+    arguments: None = None
+    """Only the slow way tells a call's name from any other."""
 
+
+_DEFAULTS = {field.name: field.default for field in msgspec.structs.fields(RawEpisode)}
 
 Shape = tuple[tuple[str, ...], tuple[str, ...]]
 """Further keys of the record and of its steps."""
@@ -40,6 +47,8 @@ Shape = tuple[tuple[str, ...], tuple[str, ...]]
 def _decoder(shape: Shape) -> msgspec.json.Decoder[Any]:
     step = msgspec.defstruct("_StepWith", _fields(shape[1]), bases=(_Step,), forbid_unknown_fields=True, gc=False)
     fields: list[Any] = [("steps", list[step]), ("parent", Any, None), *_fields(shape[0])]  # type: ignore[valid-type]
+    fields += [(name, msgspec.UnsetType, msgspec.UNSET) for name in _MADE]
+    fields += [(name, Any, msgspec.field(default=_DEFAULTS[name], name=f"\x7f{name}")) for name in _OURS]
     kind = msgspec.defstruct(
         "_EpisodeWith", fields, bases=(RawEpisode,), forbid_unknown_fields=True, kw_only=True, gc=False
     )
@@ -74,8 +83,6 @@ class TypedEpisodes:
             except msgspec.DecodeError:
                 return None
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            return None
-        if any(getattr(episode, name) for name in _RESERVED):
             return None
         top, inner = self._shape
         _collect(episode, top)
@@ -115,6 +122,6 @@ def _shape_of(raw: bytes) -> Shape | None:
     steps = value.get("steps") if isinstance(value, dict) else None
     if not isinstance(steps, list) or not all(isinstance(step, dict) for step in steps):
         return None
-    known = set(RawEpisode.__struct_fields__)
+    known = set(RawEpisode.__struct_fields__) - set(_OURS)
     inner = {key for step in steps for key in step} - set(RawStep.__struct_fields__)
     return tuple(key for key in value if key not in known), tuple(sorted(inner))
