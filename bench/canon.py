@@ -1,74 +1,76 @@
-"""canon against a bare orjson round trip of the same file; workers, redaction, peak memory."""
+"""canon against a bare orjson round trip of the same lines: CPU time, share of redaction, workers, peak memory."""
 
 from __future__ import annotations
 
 import gzip
+import json
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-import orjson
+from bench.measure import XSKILL, machine, run
 
-from bench.measure import XSKILL, Usage, machine, run
-
-SIZE_MB = 200
-SAMPLES = Path(__file__).parent.parent / "sample_data"
-LOGS = ("alfworld.jsonl.gz", "rollouts.jsonl.gz", "scienceworld.jsonl.gz")
-ROUND_TRIP = (
-    "import sys, orjson\n"
-    "with open(sys.argv[1], 'rb') as source, open('/dev/null', 'wb') as out:\n"
-    "    for line in source:\n"
-    "        out.write(orjson.dumps(orjson.loads(line)))\n"
-    "        out.write(b'\\n')\n"
-)
-
-
-def lines() -> Iterator[bytes]:
-    """The shipped episodes and rollouts over and over, with ids and parents of their own each time."""
-    episodes = []
-    for name in LOGS:
-        with gzip.open(SAMPLES / name) as file:
-            episodes += [orjson.loads(line) for line in file]
-    n = 0
-    while True:
-        for episode in episodes:
-            changed = {**episode, "id": f"{episode['id']}-{n}"}
-            if episode.get("parent"):
-                changed["parent"] = {**episode["parent"], "id": f"{episode['parent']['id']}-{n}"}
-            yield orjson.dumps(changed, option=orjson.OPT_APPEND_NEWLINE)
-        n += 1
-
-
-def write(path: Path, size: int) -> None:
-    """Write about ``size`` bytes."""
-    with path.open("wb") as file:
-        for line in lines():
-            file.write(line)
-            if file.tell() >= size:
-                return
-
-
-def row(name: str, usage: Usage, base: Usage) -> None:
-    """Print one line of the table."""
-    ratio = f"{usage.seconds / base.seconds:5.2f}  {usage.cpu / base.cpu:8.2f}"
-    print(f"{name:<28}  {usage.seconds:7.1f}  {usage.cpu:6.1f}  {ratio}  {usage.peak_mb:7.0f}", flush=True)
+ROOT = Path(__file__).resolve().parent.parent
+LOGS = ROOT / "tests" / "data" / "canon"
+SIZE = 200_000_000
+ROUNDS = 3
+ROUND_TRIP = """
+import sys, orjson
+with open("/dev/null", "wb") as out:
+    for line in open(sys.argv[1], "rb"):
+        out.write(orjson.dumps(orjson.loads(line)) + b"\\n")
+"""
 
 
 def main() -> None:
-    """Print the table."""
-    print(f"machine: {machine()}")
-    print(f"{'command':<28}  {'seconds':>7}  {'CPU s':>6}  {'ratio':>5}  {'CPU ratio':>8}  {'peak MB':>7}")
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "logs.jsonl"
-        write(path, SIZE_MB * 1_000_000)
-        base = run([sys.executable, "-c", ROUND_TRIP, str(path)])
-        row("orjson round trip", base, base)
-        canon = [*XSKILL, "canon", "-q", str(path)]
-        row("canon", run(canon), base)
-        row("canon --redact none", run([*canon, "--redact", "none"]), base)
-        row("canon -j 2", run([*canon, "-j", "2"]), base)
+    """Print a table for each kind of log."""
+    print(f"machine: {machine()}; files of {SIZE / 1e6:.0f} MB, best of {ROUNDS} rounds, CPU seconds")
+    corpora = {
+        "step lists": _lines("sample_data/scienceworld.jsonl.gz", "sample_data/rollouts.jsonl.gz"),
+        "chats with tool calls": _lines("tests/data/canon/traces/openai_finetune_chat.jsonl.gz"),
+        "tau-bench results": json.loads(_read(LOGS / "e_tau" / "taubench_gpt-4o-airline_first8.json.gz")),
+    }
+    for name, records in corpora.items():
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "log.jsonl"
+            write_log(path, records, SIZE)
+            _measure(name, path)
+            write_log(path, records, SIZE // 20)
+            small = run([*XSKILL, "canon", "-q", str(path)]).peak_mb
+            print(f"    peak memory with {SIZE // 20 / 1e6:.0f} MB: {small:.0f} MB")
 
 
-if __name__ == "__main__":
-    main()
+def _measure(name: str, path: Path) -> None:
+    round_trip = plain = full = one = two = peak = float("inf")
+    for _ in range(ROUNDS):
+        round_trip = min(round_trip, run([sys.executable, "-c", ROUND_TRIP, str(path)]).cpu)
+        plain = min(plain, run([*XSKILL, "canon", "-q", "--redact", "none", str(path)]).cpu)
+        alone = run([*XSKILL, "canon", "-q", str(path)])
+        full, one, peak = min(full, alone.cpu), min(one, alone.seconds), min(peak, alone.peak_mb)
+        two = min(two, run([*XSKILL, "canon", "-q", "-j", "2", str(path)]).seconds)
+    print(f"{name}: round trip {round_trip:.2f} s")
+    print(f"    canon {full:.2f} s = {full / round_trip:.1f}x; without redaction {plain / round_trip:.1f}x")
+    print(f"    clock: {one:.1f} s, with -j 2 {two:.1f} s = {one / two:.2f}x faster; peak memory {peak:.0f} MB")
+
+
+def write_log(path: Path, records: list[Any], size: int) -> None:
+    """Repeat the records, each with an id and a question of its own, until the file has ``size`` bytes."""
+    with path.open("wb") as out:
+        number = 0
+        while out.tell() < size:
+            record = records[number % len(records)]
+            again = number // len(records)
+            for key in ("id", "question_id", "task_id"):
+                if key in record:
+                    record = {**record, key: f"{record[key]}-{again}"}
+            out.write(json.dumps(record, ensure_ascii=False).encode() + b"\n")
+            number += 1
+
+
+def _lines(*names: str) -> list[Any]:
+    return [json.loads(line) for name in names for line in _read(ROOT / name).splitlines()]
+
+
+def _read(path: Path) -> bytes:
+    return gzip.decompress(path.read_bytes())

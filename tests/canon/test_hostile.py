@@ -7,6 +7,7 @@ import resource
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -190,7 +191,7 @@ def test_a_small_file_that_inflates_past_two_gigabytes(robustness: Path) -> None
     assert "memory limit" in str(bad[0])
 
 
-def limited(megabytes: int) -> object:
+def limited(megabytes: int) -> Callable[[], None]:
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))
 
@@ -220,7 +221,7 @@ def test_big_inputs_under_a_memory_limit(robustness: Path, tmp_path: Path) -> No
             [sys.executable, "-m", "xskill", "canon", str(tmp_path / "big" / name), "-o", str(out)],
             capture_output=True,
             env=ENVIRONMENT,
-            preexec_fn=limited(1536),  # type: ignore[arg-type]
+            preexec_fn=limited(1536),
             timeout=seconds,
         )
         assert b"Traceback" not in done.stderr, done.stderr.decode()
