@@ -85,16 +85,14 @@ def preferences(scene: Scene, routines: Sequence[Routine]) -> Iterator[Deed]:
 
 
 def _all_preferences(scene: Scene, found: Sequence[Progress]) -> Iterator[Deed]:
-    seen = [deed for deed in named(scene) if "take" in deed.verbs]
-    closed = [
-        deed
-        for deed in scene.now
-        if "open" in deed.verbs and deed.args == (scene.here,) and deed.key not in scene.tried
-    ]
+    meant = named(scene)
+    takes = [deed for deed in meant if "take" in deed.verbs]
+    closed = [d for d in scene.now if "open" in d.verbs and d.args == (scene.here,) and d.key not in scene.tried]
     for one in found:
+        at_hand = takes if one.routine.acts and not one.completed else meant
         for deed in wishes(one, scene):
             if deed.place is not None:
-                yield from (*seen, *closed)  # nobody walks on without having looked, or away from what is wanted
+                yield from (*at_hand, *closed)  # nobody walks on without having looked, or away from what is wanted
             yield deed
     yield from explore(scene)
     yield from (deed for deed in scene.now if deed.key not in scene.stale)
