@@ -24,4 +24,4 @@ Rejects = Annotated[
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary on stderr.")]
 AsJson = Annotated[bool, typer.Option("--json", help="The report as one JSON object.")]
-Seed = Annotated[int, typer.Option(metavar="N", help="Seed of everything random.")]
+Seed = Annotated[int, typer.Option(metavar="N", min=0, help="Seed of everything random.")]

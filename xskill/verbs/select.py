@@ -63,6 +63,8 @@ class _Test:
         self._derived = {name: derived[name] for name in dict.fromkeys(names) if name in derived}
 
     def __call__(self, records: Sequence[Record]) -> list[bool]:
+        if not records:
+            return []
         data: dict[str, Any] = {
             column.name: pl.Series(
                 column.name, [column.pack(getattr(record, column.field)) for record in records], dtype=column.dtype
