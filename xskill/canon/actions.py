@@ -10,11 +10,15 @@ from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any
 
+import msgspec
+
 from xskill.canon.canonicalize import MAX_MEMO, MAX_MEMO_KEY, Canonicalizer
 from xskill.canon.dialog import call_arguments
 from xskill.canon.episode import RawStep
 from xskill.canon.redact import Redactor
 from xskill.canon.text import sorted_dumps
+
+_to_json = msgspec.json.Encoder().encode
 
 Known = tuple[str, str, tuple[str, ...], bool]
 """Raw text, token, args, and whether the profile knew the action."""
@@ -114,7 +118,10 @@ class Actions:
 
     def _redact(self, steps: list[RawStep]) -> None:
         text: Callable[[str], str] = self._redactor.text
+        suspects = self._redactor.suspects
         for step in steps:
+            if not suspects(_to_json(step)):
+                continue
             if step.kind == "call":
                 step.name = text(step.name) if step.name else step.name
                 arguments = call_arguments(step.arguments)

@@ -9,19 +9,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from xskill.canon.actions import Actions, Sample, samples, set_dense_turns
 from xskill.canon.canonicalize import Canonicalizer
 from xskill.canon.episode import Place, RawEpisode, RawStep
 from xskill.canon.fields import at
 from xskill.canon.goal import goal_options
-from xskill.canon.outcomes import Outcomes
 from xskill.canon.profile import detect_profile, load_profile
 from xskill.canon.redact import Redactor
 from xskill.canon.success import Lookup, compile_test
 from xskill.canon.text import sorted_dumps
 from xskill.records import Parent, Source, Split, Trajectory
+
+if TYPE_CHECKING:
+    from xskill.canon.outcomes import Outcomes
 
 _SPLITS = frozenset(get_args(Split))
 

@@ -19,6 +19,12 @@ USER = frozenset({"user", "human", "HumanMessage"})
 TOOL = frozenset({"tool", "function", "ipython", "observation", "tool_result", "ToolMessage"})
 SYSTEM = frozenset({"system", "developer", "SystemMessage"})
 
+_PARTS = {
+    role: part
+    for part, roles in (("agent", AGENT), ("tool", TOOL), ("user", USER), ("system", SYSTEM))
+    for role in roles
+}
+_PLAIN = frozenset({"role", "content", "tool_calls", "refusal"})
 _THOUGHT_TYPES = frozenset({"thinking", "reasoning", "redacted_thinking"})
 _CALL_TYPES = frozenset({"tool_use", "tool_call", "server_tool_use", "function_call"})
 
@@ -34,13 +40,15 @@ def add_messages(dialog: Dialog, messages: Iterable[Any], tally: Tally, path: st
         if not isinstance(message, dict):
             raise fail(f"{path}[{index}]", "a message", message)
         role = word(message.get("role") or message.get("type"))
-        if role in AGENT:
-            _add_agent(dialog, message, f"{path}[{index}]")
-        elif role in TOOL:
+        part = _PARTS.get(role)
+        if part == "agent":
+            if not _add_plain_agent(dialog, message):
+                _add_agent(dialog, message, f"{path}[{index}]")
+        elif part == "tool":
             _add_result(dialog, message)
-        elif role in USER:
+        elif part == "user":
             _add_user(dialog, message.get("content"))
-        elif role in SYSTEM:
+        elif part == "system":
             tally.skip("system message")
         else:
             tally.skip(f"message of role {role}")
@@ -48,8 +56,29 @@ def add_messages(dialog: Dialog, messages: Iterable[Any], tally: Tally, path: st
         tally.skip("result without a call", dialog.orphans - orphans)
 
 
+def _add_plain_agent(dialog: Dialog, message: dict[str, Any]) -> bool:
+    """The usual shape, without a detour: a text and calls of functions by id; False for any other."""
+    if not message.keys() <= _PLAIN and any(message[key] for key in message.keys() - _PLAIN):
+        return False
+    content = message.get("content") or message.get("refusal")
+    if content is not None and type(content) is not str:
+        return False
+    calls = []
+    try:
+        for call in message.get("tool_calls") or ():
+            function = call["function"]
+            name, identity = function["name"], call["id"]
+            if type(name) is not str or type(identity) is not str or not name or not identity:
+                return False
+            calls.append((identity, name, function["arguments"]))
+    except (TypeError, KeyError):
+        return False
+    dialog.agent(content, calls)
+    return True
+
+
 def _add_agent(dialog: Dialog, message: dict[str, Any], path: str) -> None:
-    content = message.get("content")
+    content = message.get("content") or message.get("refusal")
     thought = message.get("reasoning_content") or message.get("reasoning")
     calls = list(_calls(message, path))
     text: str | None

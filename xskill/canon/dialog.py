@@ -33,7 +33,7 @@ class Dialog:
         orphans: results for which there is no call.
     """
 
-    __slots__ = ("_all", "_anonymous", "_by_id", "_queue", "opening", "orphans", "steps", "task", "turn")
+    __slots__ = ("_anonymous", "_by_id", "_next", "opening", "orphans", "steps", "task", "turn")
 
     def __init__(self) -> None:
         self.steps: list[RawStep] = []
@@ -42,9 +42,8 @@ class Dialog:
         self.orphans = 0
         self.turn = 0
         self._by_id: dict[str, RawStep] = {}
-        self._all: dict[str, RawStep] = {}
-        self._queue: deque[RawStep] = deque()
         self._anonymous: deque[RawStep] = deque()
+        self._next = 0  # the steps before this one are no calls that wait for a result
 
     def user(self, text: str | None) -> None:
         """The user said something."""
@@ -64,7 +63,12 @@ class Dialog:
             extra["user"] = join(extra.get("user"), text)
 
     def agent(
-        self, text: str | None, calls: Sequence[Call] = (), *, thought: str | None = None, extra: Any = None
+        self,
+        text: str | None,
+        calls: Sequence[tuple[str | None, str, Any]] = (),
+        *,
+        thought: str | None = None,
+        extra: Any = None,
     ) -> list[RawStep]:
         """The agent acted: calls, or a text; returns the new steps (none when both are empty)."""
         if text is not None and (not text or text.isspace()):
@@ -77,15 +81,14 @@ class Dialog:
             self.turn += 1
             return [step]
         made = []
-        for call in calls:
-            step = RawStep(None, None, None, "call", self.turn, name=call.name, arguments=call.arguments)
-            if call.id is not None:
-                self._by_id[call.id] = self._all[call.id] = step
+        for identity, name, arguments in calls:
+            step = RawStep(None, None, None, "call", self.turn, name=name, arguments=arguments)
+            if identity is not None:
+                self._by_id[identity] = step
             else:
                 self._anonymous.append(step)
-            self._queue.append(step)
             made.append(step)
-        made[0].thought = join(thought, text)
+        made[0].thought = join(thought, text) if thought else text
         made[0].extra = extra
         self.steps += made
         self.turn += 1
@@ -93,10 +96,12 @@ class Dialog:
 
     def result(self, call_id: str | None, text: str | None, *, error: bool = False) -> RawStep | None:
         """A call came back; returns its step, None for an orphan."""
-        step = self._by_id.pop(call_id, None) if call_id is not None else _oldest(self._queue)
-        if step is None:
-            step = _oldest(self._anonymous)
-        if step is None:
+        step = self._by_id.get(call_id) if call_id is not None else self._oldest()
+        if step is None or step.observation is not None:
+            step = None
+            while self._anonymous and (step is None or step.observation is not None):
+                step = self._anonymous.popleft()
+        if step is None or step.observation is not None:
             self.orphans += 1
             return None
         step.observation = text if text is not None else ""
@@ -105,23 +110,23 @@ class Dialog:
 
     def mark_failed(self, call_id: str) -> None:
         """A call failed, as something else than its result tells."""
-        step = self._all.get(call_id)
+        step = self._by_id.get(call_id)
         if step is not None:
             step.error = True
+
+    def _oldest(self) -> RawStep | None:
+        """The first call without a result."""
+        while self._next < len(self.steps):
+            step = self.steps[self._next]
+            self._next += 1
+            if step.kind == "call" and step.observation is None:
+                return step
+        return None
 
     @property
     def initial_observation(self) -> str | None:
         """What the user said after the task and before the first action."""
         return join(*self.opening)
-
-
-def _oldest(queue: deque[RawStep]) -> RawStep | None:
-    """The first step without a result; those with one are forgotten."""
-    while queue:
-        step = queue.popleft()
-        if step.observation is None:
-            return step
-    return None
 
 
 def call_arguments(arguments: Any) -> Any:

@@ -97,11 +97,7 @@ def command(
     only from a verifier's word (a reward, a resolved flag, a scorer); what the agent claims goes to extra.claim.
     """
     from xskill.canon.assemble import Choices
-    from xskill.canon.learn import Learner
-    from xskill.canon.outcomes import read_outcomes
     from xskill.canon.pipeline import Settings, read_logs
-    from xskill.canon.report import report_text
-    from xskill.canon.success import compile_test
     from xskill.errors import BadRecord, UsageError
     from xskill.records import Trajectory
     from xskill.streams.run import Run
@@ -113,12 +109,19 @@ def command(
     if from_format and field_map:
         raise UsageError("--from and --map exclude one another")
     if success_if is not None:
+        from xskill.canon.success import compile_test
+
         compile_test(success_if)
+    joined = None
+    if outcomes is not None:
+        from xskill.canon.outcomes import read_outcomes
+
+        joined = read_outcomes(outcomes, outcomes_key)
     choices = Choices(
         profile=profile,
         success_if=success_if,
         task_type=task_type,
-        outcomes=read_outcomes(outcomes, outcomes_key) if outcomes else None,
+        outcomes=joined,
         redact=redact,
         respond=not no_respond,
         drop=frozenset(_mark(word) for word in (drop or "").split(",") if word.strip()),
@@ -129,7 +132,7 @@ def command(
         raise UsageError("--as atif is written as JSON lines, not as Parquet")
     settings = Settings(choices, from_format, field_map, report is not None)
     totals = settings.totals()
-    learner = Learner()
+    learner = _learner() if learn is not None else None
     with Run("canon", quiet=quiet, rejects=rejects) as run:
         if jobs == 1:
             items = read_logs(files or [], settings, totals, note=run.note)
@@ -143,7 +146,7 @@ def command(
                 if isinstance(item, bytes):
                     run.read += 1
                     run.kept += 1
-                    if learn is not None:
+                    if learner is not None:
                         _learn(learner, item)
                     out.write_line(item if as_name == "trajectory" else _atif(item))
                     if source is not None:
@@ -165,8 +168,10 @@ def command(
         if unmatched is not None:
             write_text(unmatched, _unmatched_table(totals))
         if report is not None:
+            from xskill.canon.report import report_text
+
             write_text(report, report_text(totals, as_json=report.endswith(".json")))
-        if learn is not None:
+        if learner is not None:
             write_text(learn, learner.toml())
 
 
@@ -174,6 +179,12 @@ def _mark(word: str) -> str:
     """``subagents`` and ``subagent`` are the same mark."""
     word = word.strip().lower()
     return word[:-1] if word.endswith("s") and word != "headless" else word
+
+
+def _learner() -> Learner:
+    from xskill.canon.learn import Learner
+
+    return Learner()
 
 
 def _learn(learner: Learner, line: bytes) -> None:
