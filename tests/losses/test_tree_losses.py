@@ -150,10 +150,10 @@ def test_torch_equals_numpy(batch: Any) -> None:
             leaf, torch.tensor(old), torch.tensor(ids), torch.tensor(per_turn), **{**options, "weights": weights}
         )
         result.loss.backward()
-        assert float(result.loss.detach()) == pytest.approx(plain.loss, abs=1e-9)
-        assert result.residual.numpy() == pytest.approx(plain.residual, abs=1e-9)
-        assert result.per_turn.detach().numpy() == pytest.approx(plain.per_turn, abs=1e-9)
-        assert leaf.grad.numpy() == pytest.approx(plain.gradient, abs=1e-9)
+        assert float(result.loss.detach()) == pytest.approx(plain.loss, abs=1e-9, rel=1e-9)
+        assert result.residual.numpy() == pytest.approx(plain.residual, abs=1e-9, rel=1e-9)
+        assert result.per_turn.detach().numpy() == pytest.approx(plain.per_turn, abs=1e-9, rel=1e-9)
+        assert leaf.grad.numpy() == pytest.approx(plain.gradient, abs=1e-9, rel=1e-9)
         assert result.clamped == plain.clamped
 
 
