@@ -66,7 +66,8 @@ def credited_lines(rollouts: Rollouts, originals: Originals, credits: Credits) -
             added[name] = x[start[i] : start[i + 1]]
         if skipped[i] is not None:
             added["skipped"] = skipped[i]
-        yield line[:-1] + b"," + orjson.dumps(added, option=orjson.OPT_SERIALIZE_NUMPY)[1:]
+        payload = orjson.dumps(added, option=orjson.OPT_SERIALIZE_NUMPY)
+        yield b"".join((memoryview(line)[:-1], b",", memoryview(payload)[1:]))
 
 
 def all_frames(originals: Originals) -> bool:

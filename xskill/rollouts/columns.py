@@ -41,6 +41,12 @@ class Rollouts:
     """[n + 1] first step of each trajectory."""
     turn_start: Ints
     """[n + 1] first turn of each trajectory."""
+    trajectory: Ints
+    """[T] trajectory of each turn."""
+    position: Ints
+    """[T] index of the turn in its trajectory."""
+    generated: NDArray[np.bool_]
+    """[T] whether the trajectory generated the turn itself (it did not copy it as a prefix)."""
     turn_of_step: Ints
     """[S]"""
     first_step: Ints
@@ -77,21 +83,6 @@ class Rollouts:
         """[n] turns of each trajectory."""
         return np.diff(self.turn_start)
 
-    @property
-    def trajectory(self) -> Ints:
-        """[T] trajectory of each turn."""
-        return np.repeat(np.arange(self.n), self.lengths)
-
-    @property
-    def position(self) -> Ints:
-        """[T] index of the turn in its trajectory."""
-        return np.arange(self.n_turns) - np.repeat(self.turn_start[:-1], self.lengths)
-
-    @property
-    def generated(self) -> NDArray[np.bool_]:
-        """[T] whether the trajectory generated the turn itself (it did not copy it as a prefix)."""
-        return self.position >= np.repeat(self.parent_turn, self.lengths)
-
     def select(self, keep: NDArray[np.bool_]) -> Rollouts:
         """The trajectories with ``keep``; branches of the others become orphans."""
         steps = np.repeat(keep, np.diff(self.step_start))
@@ -99,6 +90,8 @@ class Rollouts:
         index = np.where(keep, np.cumsum(keep) - 1, ORPHAN)
         turn_of_step = np.cumsum(np.diff(self.turn_of_step[steps], prepend=-1) != 0) - 1
         by_turn = ("action", "observation", "logprob", "logprob_new", "n_tokens", "step_reward")
+        turn_start, parent_turn = starts(self.lengths[keep]), self.parent_turn[keep]
+        trajectory, position, generated = places(turn_start, parent_turn)
         return Rollouts(
             ids=list(compress(self.ids, keep)),
             questions=self.questions,
@@ -108,9 +101,12 @@ class Rollouts:
             question=self.question[keep],
             reward=self.reward[keep],
             parent=np.where(self.parent >= 0, index[self.parent], self.parent)[keep],
-            parent_turn=self.parent_turn[keep],
+            parent_turn=parent_turn,
             step_start=starts(np.diff(self.step_start)[keep]),
-            turn_start=starts(self.lengths[keep]),
+            turn_start=turn_start,
+            trajectory=trajectory,
+            position=position,
+            generated=generated,
             turn_of_step=turn_of_step,
             first_step=np.flatnonzero(np.diff(turn_of_step, prepend=-1)),
             step_action=self.step_action[steps],
@@ -144,3 +140,10 @@ def turn_codes(step_code: Ints, first_step: Ints) -> Ints:
 def starts(counts: Ints) -> Ints:
     """[n + 1] where each run of ``counts`` begins, and the end."""
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])
+
+
+def places(turn_start: Ints, parent_turn: Ints) -> tuple[Ints, Ints, NDArray[np.bool_]]:
+    """``trajectory``, ``position`` and ``generated`` of :class:`Rollouts`."""
+    lengths = np.diff(turn_start)
+    position = np.arange(turn_start[-1]) - np.repeat(turn_start[:-1], lengths)
+    return np.repeat(np.arange(len(lengths)), lengths), position, position >= np.repeat(parent_turn, lengths)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from xskill.errors import BadRecord
 from xskill.records import decode
-from xskill.rollouts.columns import NO_PARENT, ORPHAN, Ints, Rollouts, starts, turn_codes
+from xskill.rollouts.columns import NO_PARENT, ORPHAN, Ints, Rollouts, places, starts, turn_codes
 
 Count = Annotated[int, msgspec.Meta(ge=1, le=2**31)]
 Label = Annotated[int, msgspec.Meta(ge=-(2**53), le=2**53)]
@@ -142,15 +142,10 @@ class Gather:
 
     def __init__(self, *, reward_from: Literal["reward", "success"] = "reward") -> None:
         self.reward_from = reward_from
-        self._ids: list[str] = []
+        self._heads: list[tuple[str, int, float | None, str | None, int, tuple[str, int]]] = []
+        self._parents: dict[int, tuple[str, int]] = {}
         self._questions: dict[str, int] = {}
         self._seen: list[dict[str, int]] = []
-        self._question = array("q")
-        self._reward: list[float | None] = []
-        self._parents: dict[int, tuple[str, int]] = {}
-        self._initial: list[str | None] = []
-        self._n_steps = array("q")
-        self._place: list[tuple[str, int]] = []
         self._actions: list[dict[str, int]] = []
         self._observations: list[dict[str | None, int]] = []
         self._action = array("q")
@@ -217,15 +212,10 @@ class Gather:
             self._seen.append({})
             self._actions.append({})
             self._observations.append({})
-        index = len(self._ids)
+        index = len(self._heads)
         if self._seen[question].setdefault(name, index) != index:
             raise BadRecord(f"the id {name!r} occurs twice in question {question_id!r}", path="id")
-        self._ids.append(name)
-        self._question.append(question)
-        self._reward.append(reward)
-        self._initial.append(initial)
-        self._n_steps.append(n_steps)
-        self._place.append(place)
+        self._heads.append((name, question, reward, initial, n_steps, place))
         if parent is not None:
             self._parents[index] = parent
 
@@ -238,7 +228,8 @@ class Gather:
         """The arrays of everything taken."""
         self.flush()
         turn, reward, logprob, logprob_new, n_tokens = (np.frombuffer(self._numbers[name]) for name in _NUMBERS)
-        n_steps = np.asarray(self._n_steps, np.int64)
+        ids, questions, rewards, initial, sizes, place = zip(*self._heads, strict=True) if self._heads else [()] * 6
+        question, n_steps = np.asarray(questions, np.int64), np.asarray(sizes, np.int64)
         step_start = starts(n_steps)
         opens = np.ones(len(turn), bool)
         opens[1:] = (turn[1:] != turn[:-1]) | (turn[1:] == -1)
@@ -247,36 +238,41 @@ class Gather:
         first = np.flatnonzero(opens)
         known = ~np.isnan(reward)
         action, observation = (np.frombuffer(codes, np.int64) for codes in (self._action, self._observation))
-        parent, parent_turn = self._find_parents()
+        parent, parent_turn = self._find_parents(question)
+        turn_start = np.searchsorted(first, step_start)
+        trajectory, position, generated = places(turn_start, parent_turn)
         return Rollouts(
-            ids=self._ids,
+            ids=list(ids),
             questions=list(self._questions),
             actions=self._actions,
             observations=self._observations,
-            initial=self._initial,
+            initial=list(initial),
             step_action=action,
             step_observation=observation,
             action=turn_codes(action, first),
             observation=turn_codes(observation, first),
-            question=np.asarray(self._question, np.int64),
-            reward=np.asarray(self._reward, np.float64),
+            question=question,
+            reward=np.asarray(rewards, np.float64),
             parent=parent,
             parent_turn=parent_turn,
             step_start=step_start,
-            turn_start=np.searchsorted(first, step_start),
+            turn_start=turn_start,
+            trajectory=trajectory,
+            position=position,
+            generated=generated,
             turn_of_step=turn_of_step,
             first_step=first,
             logprob=logprob[first],
             logprob_new=logprob_new[first],
             n_tokens=n_tokens[first].astype(np.int64),
             step_reward=np.bincount(turn_of_step[known], reward[known], len(first)).astype(np.float64),
-            place=self._place,
+            place=list(place),
         )
 
-    def _find_parents(self) -> tuple[Ints, Ints]:
-        parent = np.full(len(self._ids), NO_PARENT, np.int64)
-        turn = np.zeros(len(self._ids), np.int64)
+    def _find_parents(self, question: Ints) -> tuple[Ints, Ints]:
+        parent = np.full(len(question), NO_PARENT, np.int64)
+        turn = np.zeros(len(question), np.int64)
         for i, (name, first) in self._parents.items():
-            parent[i] = self._seen[self._question[i]].get(name, ORPHAN)
+            parent[i] = self._seen[question[i]].get(name, ORPHAN)
             turn[i] = first
         return parent, turn

@@ -7,8 +7,10 @@ file is.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 import msgspec
@@ -34,34 +36,33 @@ CREDIT_COLUMNS = (
 
 
 class FileLines:
-    """Lines of a file by number, in ascending order, read when they are asked for."""
+    """Lines of a file that are read when they are asked for."""
 
     def __init__(self, path: str, reopen: Callable[[], Input]) -> None:
         self._path = path
         self._reopen = reopen
         self._state = _state(path)
-        self._input: Input | None = None
-        self._lines: Iterator[tuple[int, bytes]] = iter(())
-        self._at = -1
 
-    def __getitem__(self, number: int) -> bytes:
-        if number <= self._at or self._at < 0:
-            if _state(self._path) != self._state:
-                raise BadData(f"{self._path}: the file changed while it was read")
-            self.close()
-            self._input = self._reopen()
-            self._lines = iter_lines(self._input)
-        for at, line in self._lines:
-            if at == number:
-                self._at = at
-                return line
-        raise BadData(f"{self._path}: the file became shorter while it was read")
+    def take(self, numbers: Iterable[int]) -> Iterator[bytes]:
+        """The lines with these numbers, which ascend.
 
-    def close(self) -> None:
-        """Close the file until the next line is asked for."""
-        if self._input is not None:
-            self._input.close()
-        self._input, self._at = None, -1
+        Raises:
+            BadData: the file is not what it was.
+        """
+        if _state(self._path) != self._state:
+            raise BadData(f"{self._path}: the file changed while it was read")
+        source = self._reopen()
+        try:
+            lines = iter_lines(source)
+            for number in numbers:
+                for at, line in lines:
+                    if at == number:
+                        yield line
+                        break
+                else:
+                    raise BadData(f"{self._path}: the file became shorter while it was read")
+        finally:
+            source.close()
 
 
 def _state(path: str) -> tuple[int, int]:
@@ -93,18 +94,20 @@ def original_lines(originals: Originals, *, with_credits: bool = False) -> Itera
         originals: what ``read_rollouts`` kept.
         with_credits: leave the columns of an earlier credit run in place.
     """
-    try:
-        for place in originals.order:
-            block = originals.blocks[place[0]]
-            if isinstance(block, (list, FileLines)):
-                line = block[place[1]]
-                yield without_credits(line) if not with_credits and place in originals.credited else line
-            else:
-                yield _row_as_line(block.row(place[1], named=True), with_credits)
-    finally:
-        for block in originals.blocks:
-            if isinstance(block, FileLines):
-                block.close()
+    for index, places in groupby(originals.order, itemgetter(0)):
+        block = originals.blocks[index]
+        numbers = [number for _, number in places]
+        if isinstance(block, FileLines):
+            lines = block.take(numbers)
+        elif isinstance(block, list):
+            lines = (block[number] for number in numbers)
+        else:
+            lines = (_row_as_line(block.row(number, named=True), with_credits) for number in numbers)
+        if with_credits or not originals.credited:
+            yield from lines
+            continue
+        for number, line in zip(numbers, lines, strict=True):
+            yield without_credits(line) if (index, number) in originals.credited else line
 
 
 def _row_as_line(cells: dict[str, Any], with_credits: bool) -> bytes:
