@@ -102,6 +102,10 @@ class NoInput(XskillError):
     exit_code = EXIT_NO_INPUT
 
 
+class NoRecord(NoInput):
+    """Inputs that are there and were read, and hold no record at all."""
+
+
 class CannotWrite(XskillError):
     """The output could not be written (disk full, no permission, not a directory)."""
 

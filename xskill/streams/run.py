@@ -9,7 +9,7 @@ from collections import Counter
 from types import TracebackType
 from typing import Any
 
-from xskill.errors import BadData, BadRecord, NoInput, XskillError
+from xskill.errors import BadData, BadRecord, NoRecord, XskillError
 from xskill.streams.atomic import AtomicFile
 from xskill.streams.source import Input
 from xskill.streams.terminal import clean_line
@@ -129,11 +129,11 @@ class Run:
         """Call after the last input: an empty one among several is only said.
 
         Raises:
-            NoInput: there was no record at all.
+            NoRecord: there was no record at all.
             BadData: there were records, and all were bad.
         """
         if self.read == 0:
-            raise NoInput(f"{', '.join(name for name, _ in self._inputs)}: no record in the input".removeprefix(": "))
+            raise NoRecord(f"{', '.join(name for name, _ in self._inputs)}: no record in the input".removeprefix(": "))
         for name, records in self._inputs:
             if records == 0:
                 self.note(f"{name}: no record in it")
