@@ -273,20 +273,45 @@ def test_reward_from_success(tmp_path: Path) -> None:
     [
         (["--method", "grpo", "--option", "sdt=true"], 2, b"--option sdt: grpo has no such option (it has: std)"),
         (["--method", "grpo", "--option", "std=no"], 2, b"--option std=no: expected one of true, false"),
-        (["--method", "gigpo", "--option", "gamma=x"], 2, b"--option gamma=x: expected a number"),
+        (["--method", "gigpo", "--option", "gamma=x"], 2, b"--option gamma=x: expected a finite number"),
+        (["--method", "gigpo", "--option", "w=inf"], 2, b"--option w=inf: expected a finite number"),
         (["--option", "std=true"], 2, b"--option belongs to the baselines"),
         (["--option", "std"], 2, b"--option std: expected NAME=VALUE"),
         (["--radius", "0"], 2, b"--radius 0: the odds map needs a radius above 0 and below 1"),
         (["--map", "probability", "--radius", "0.5"], 2, b"below 0.5"),
         (["--radius", "wide"], 2, b"--radius wide: expected a number"),
-        (["--scale", "-1"], 2, b"--scale -1: expected a number above 0, or max"),
-        (["--tau", "0"], 2, b"--tau 0: expected a number above 0"),
+        (["--map", "logistic", "--radius", "1000"], 2, b"below 5"),
+        (["--scale", "-1"], 2, b"--scale -1: expected a finite number above 0, or max"),
+        (["--scale", "inf"], 2, b"--scale inf: expected a finite number above 0, or max"),
+        (["--scale", "nan"], 2, b"--scale nan: expected a finite number above 0, or max"),
+        (["--tau", "0"], 2, b"--tau 0: expected a finite number above 0"),
+        (["--tau", "nan"], 2, b"--tau nan: expected a finite number above 0"),
+        (["--method", "grpo", "--backup", "likelihood"], 2, b"--backup belongs to --method treeopsd and tree-pg; grpo"),
+        (["--method", "gigpo", "--map", "odds"], 2, b"--map belongs to --method treeopsd; gigpo"),
+        (["--method", "tree-pg", "--radius", "0.2"], 2, b"--radius belongs to --method treeopsd; tree-pg"),
+        (["--backup", "mean", "--tau", "1"], 2, b"--tau belongs to --backup likelihood; mean"),
+        (["--method", "tree-pg", "--backup", "mean", "--turn-credit", "listwise"], 0, b""),
         (["--per-turn", "--as", "verl"], 2, b"give one"),
         (["--method", "treerl"], 0, b""),
     ],
 )
 def test_choices_that_cannot_be(tmp_path: Path, args: list[str], code: int, said: bytes) -> None:
     assert said in xskill("credit", write(tmp_path / "r.jsonl", tree()), *args, check=code).stderr
+
+
+@pytest.mark.parametrize("args", [["--tau", "1e-320"], ["--scale", "1e-320"], ["--map", "logistic", "--radius", "4.9"]])
+def test_extreme_choices_stay_numbers(tmp_path: Path, args: list[str]) -> None:
+    """With tau near 0 the likelier action alone counts: V(a) = 1; no warning of numpy reaches the terminal."""
+    records = tree()
+    for one, logprob in zip(records, (-1.0, -2.0), strict=True):
+        one["steps"][0]["logprob"], one["steps"][1]["logprob"] = -1.0, logprob
+    done = xskill("credit", write(tmp_path / "r.jsonl", records), *args)
+    assert done.stderr.startswith(b"xskill credit: read 2")
+    first = rows(done.stdout)[1]
+    assert all(0 < q < 1 for q in first["targets"])
+    assert all(ratio is not None for ratio in first["target_ratios"])
+    if "--tau" in args:
+        assert first["values"][0] == pytest.approx(1, abs=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -184,6 +184,19 @@ def test_check_warns_of_collapsed_weights(tmp_path: Path) -> None:
     assert check(tmp_path, data, "--tau", "20")["share_collapsed"] == 0
 
 
+@pytest.mark.parametrize("tau", ["0", "-1", "nan", "inf"])
+def test_check_refuses_what_is_no_temperature(tmp_path: Path, tau: str) -> None:
+    done = xskill("rollout", "check", write(tmp_path / "r.jsonl", records()), "--tau", tau, check=2)
+    assert done.stderr.decode() == f"xskill: --tau {float(tau):g}: expected a finite number above 0\n"
+
+
+def test_check_at_a_temperature_near_zero(tmp_path: Path) -> None:
+    """Equal likelihoods stay equal; no warning of numpy reaches the terminal."""
+    done = xskill("rollout", "check", "--json", write(tmp_path / "r.jsonl", records()), "--tau", "1e-320")
+    assert json.loads(done.stdout)["effective_actions"] == pytest.approx(2)
+    assert done.stderr.startswith(b"xskill rollout check: read ")
+
+
 def test_check_measures_the_bias_of_baselines_per_turn_index(tmp_path: Path) -> None:
     """Two rollouts of one turn fail, two of two turns win. At turn 1 only winners are left: mean 1 against .5, one
     deviation; the fine for going on is -1 on two of six turns."""

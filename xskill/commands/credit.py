@@ -22,7 +22,14 @@ RewardFrom = Literal["reward", "success"]
 Form = Literal["verl", "verifiers"]
 
 
+_OF_TREES = ("backup", "tau", "turn_credit", "std", "shared")
+"""Choices of treeopsd and tree-pg; baselines have --option."""
+_OF_TARGETS = ("map_", "radius", "scale", "ratio")
+"""Choices of treeopsd alone: only it has targets."""
+
+
 def command(
+    ctx: typer.Context,
     files: Files = None,
     method: Annotated[Method, typer.Option(help="How credit is made.")] = "treeopsd",
     backup: Annotated[
@@ -84,6 +91,7 @@ def command(
 
     if per_turn and as_ is not None:
         raise UsageError("--per-turn and --as are two different outputs; give one")
+    _refuse_unused(ctx, method, backup)
     config = Config(
         method=method,
         backup=backup,
@@ -105,6 +113,22 @@ def command(
         credits = run_method(rollouts, trie, config)
         _tell(run, credits.stats)
         _write(rollouts, originals, credits, config, reward_from, per_turn, as_, output, to)
+
+
+def _refuse_unused(ctx: typer.Context, method: str, backup: str) -> None:
+    """An option that the method does not look at is an error: nobody should believe that it did something."""
+
+    def given(name: str) -> bool:
+        source = ctx.get_parameter_source(name)
+        return source is not None and source.name == "COMMANDLINE"
+
+    for names, methods in ((_OF_TREES, ("treeopsd", "tree-pg")), (_OF_TARGETS, ("treeopsd",))):
+        for name in names if method not in methods else ():
+            if given(name):
+                option = "--" + name.strip("_").replace("_", "-")
+                raise UsageError(f"{option} belongs to --method {' and '.join(methods)}; {method} does not look at it")
+    if backup != "likelihood" and given("tau"):
+        raise UsageError(f"--tau belongs to --backup likelihood; {backup} does not look at it")
 
 
 def _tell(run: Run, stats: dict[str, Any]) -> None:

@@ -78,7 +78,7 @@ def back_up(
         here[inner] = total[inner] / count[inner]
         if method == "likelihood" and likelihood is not None:
             at = trie.group_parent[used + base] - start
-            weighed, known = softmax_mean(q, likelihood[used + base] / tau, at, n)
+            weighed, known = softmax_mean(q, likelihood[used + base], at, n, tau)
             soft = known & inner & (ended[start:stop] == 0)
             here[soft] = weighed[soft]
     action[trie.group[trie.chains :]] = value[trie.chains :]
@@ -128,13 +128,13 @@ def turn_credit(trie: Trie, values: Values, kind: TurnCredit = "pointwise") -> F
     return credit
 
 
-def softmax_mean(x: Floats, logit: Floats, group: Ints, n_groups: int) -> tuple[Floats, Bools]:
-    """Mean of ``x`` in each group with weights softmax(logit); and which groups have all their logits."""
+def softmax_mean(x: Floats, logit: Floats, group: Ints, n_groups: int, tau: float) -> tuple[Floats, Bools]:
+    """Mean of ``x`` in each group with weights softmax(logit / tau); and which groups have all their logits."""
     known = np.bincount(group, np.isnan(logit), n_groups) == 0
     highest = np.full(n_groups, -np.inf)
     np.maximum.at(highest, group, np.nan_to_num(logit, nan=-np.inf))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        weight = np.exp(logit - highest[group])
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        weight = np.exp((logit - highest[group]) / tau)  # the largest is 1, however small tau is
         return np.bincount(group, weight * x, n_groups) / np.bincount(group, weight, n_groups), known
 
 

@@ -76,10 +76,11 @@ def _weights(rollouts: Rollouts, trie: Trie, tau: float) -> dict[str, Any]:
     if not chosen.any():
         return {"share_turns_without_logprob": missing, "effective_actions": None, "share_collapsed": None}
     parent = trie.group_parent[chosen]
-    logit = likelihood[chosen] / tau
+    logit = likelihood[chosen]
     highest = np.full(trie.n_nodes, -np.inf)
     np.maximum.at(highest, parent, logit)
-    raw = np.exp(logit - highest[parent])
+    with np.errstate(over="ignore"):
+        raw = np.exp((logit - highest[parent]) / tau)
     weight = raw / np.bincount(parent, raw, trie.n_nodes)[parent]
     at = np.unique(parent)
     effective = 1.0 / np.bincount(parent, weight**2, trie.n_nodes)[at]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args, get_type_hints
@@ -64,6 +65,12 @@ class Config:
     options: Mapping[str, str] = field(default_factory=dict)
     """Options of a baseline, as text."""
 
+    def __post_init__(self) -> None:
+        for name, value in (("tau", self.tau), ("scale", self.scale)):
+            if value != "max" and not 0 < value < math.inf:
+                or_max = ", or max" if name == "scale" else ""
+                raise UsageError(f"--{name} {value:g}: expected a finite number above 0{or_max}")
+
 
 @dataclass(frozen=True, slots=True)
 class Credits:
@@ -107,8 +114,6 @@ def run_method(rollouts: Rollouts, trie: Trie, config: Config) -> Credits:
 def _tree(rollouts: Rollouts, trie: Trie, config: Config) -> Credits:
     if config.options:
         raise UsageError("--option belongs to the baselines; treeopsd and tree-pg have options of their own")
-    if config.tau <= 0:
-        raise UsageError(f"--tau {config.tau:g}: expected a number above 0")
     n_questions = len(rollouts.questions)
     advantage, skipped = advantages(rollouts.reward, rollouts.question, n_questions, config.std)
     likelihood = action_likelihood(rollouts, trie) if config.backup == "likelihood" else None
@@ -147,8 +152,6 @@ def _taught(rollouts: Rollouts, credits: Credits, config: Config) -> Credits:
     else:
         radius = DEFAULT_RADIUS[config.ratio] if config.radius is None else config.radius
     check_radius(config.map, radius)
-    if config.scale != "max" and not config.scale > 0:
-        raise UsageError(f"--scale {config.scale:g}: expected a number above 0, or max")
     scale = _largest(rollouts, credits.credit) if config.scale == "max" else config.scale
     q, ratio = target(credits.credit, config.map, radius, scale)
     chosen: dict[str, Any] = {"map": config.map, "radius": radius, "scale": config.scale, "ratio": config.ratio}
@@ -185,7 +188,7 @@ def radius_from_data(log_rho: Floats, kind: Map) -> float:
     spread = float(np.quantile(np.abs(log_rho), AUTO_QUANTILE))
     if spread == 0:
         raise BadData("--radius auto: the policy has not moved, every log ratio is 0; give a number")
-    return min(radius_of_log_ratio(kind, spread), {"odds": 0.999, "probability": 0.499, "logistic": 5.0}[kind])
+    return min(radius_of_log_ratio(kind, spread), {"odds": 0.999, "probability": 0.499, "logistic": 4.999}[kind])
 
 
 def _baseline(rollouts: Rollouts, trie: Trie, config: Config) -> Credits:
@@ -220,8 +223,10 @@ def parse_options(method: str, kind: type[Any], given: Mapping[str, str]) -> Any
             raise UsageError(f"--option {name}={text}: expected one of {', '.join(map(str, allowed))}")
         try:
             values[name] = text == "true" if hints[name] is bool else float(text) if hints[name] is float else text
+            if hints[name] is float and not math.isfinite(values[name]):
+                raise ValueError
         except ValueError:
-            raise UsageError(f"--option {name}={text}: expected a number") from None
+            raise UsageError(f"--option {name}={text}: expected a finite number") from None
     return kind(**values)
 
 

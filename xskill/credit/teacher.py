@@ -31,8 +31,8 @@ class Student:
 
 
 def check_radius(kind: Map, radius: float) -> None:
-    """Raise :class:`UsageError` for a radius at which a target would not be a probability."""
-    top = {"odds": 1.0, "probability": 0.5, "logistic": float("inf")}[kind]
+    """Raise :class:`UsageError` for a radius at which no ratio within :data:`MAX_LOG_RATIO` meets the target."""
+    top = {"odds": 1.0, "probability": 0.5, "logistic": MAX_LOG_RATIO / 4}[kind]
     if not 0 < radius < top:
         raise UsageError(f"--radius {radius:g}: the {kind} map needs a radius above 0 and below {top:g}")
 
@@ -55,7 +55,7 @@ def target(
         UsageError: a radius at which q would leave (0, 1).
     """
     check_radius(kind, radius)
-    with np.errstate(invalid="ignore", divide="ignore"):
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         c = np.where(credit == 0, 0.0, np.clip(credit / scale, -1.0, 1.0))
     if kind == "odds":
         ratio = 1.0 + radius * c
