@@ -185,6 +185,10 @@ def test_command_only_and_no_edits(bank_file):
     empty = xskill("bank", "apply", "--bank", bank_file, stdin="")
     assert empty.returncode == 0
     assert empty.stdout == bank_file.read_text()
+    missing = xskill("bank", "apply", "--bank", bank_file, bank_file.parent / "no such file")
+    assert missing.returncode == 66
+    assert missing.stdout == ""
+    assert "no such file" in missing.stderr
 
 
 def test_bad_edit_line_is_named(bank_file):

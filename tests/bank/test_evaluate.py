@@ -206,3 +206,12 @@ def test_apply_only_builds_the_bank_without_the_harmful_edits(bench):
     assert done.returncode == 0
     assert [s.id for s in read_bank(str(bench / "n.jsonl")).skills] == ["idle", "good"]
     assert kept_skills("a, b") == {"a", "b"}
+
+
+@pytest.mark.parametrize("seconds", ["nan", "inf", "0", "-1"])
+@pytest.mark.parametrize("name", ["evaluate", "ablate"])
+def test_a_timeout_is_a_time(bench, name, seconds):
+    files = ("--bank", bench / "bank.jsonl", "--tasks", bench / "tasks.jsonl", "--run", command(bench))
+    done = xskill("bank", name, *files, "--timeout", seconds)
+    assert done.returncode == 2
+    assert "--timeout" in done.stderr

@@ -131,6 +131,32 @@ def test_command_on_one_task(bank_file):
     assert "(c1)" not in done.stdout
 
 
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--task", "x", "tasks.jsonl"), "--task TEXT is the one task"),
+        (("--task", "x", "--rejects", "r"), "--task TEXT is the one task"),
+        (("--task-type", "heat"), "belong to --task"),
+        (("--json",), "belong to --task"),
+        (("--task", "x", "--base-url", "http://localhost"), "--embed openai:MODEL"),
+        (("--task", "x", "--threshold", "nan"), "--threshold nan"),
+        (("--task", "x", "--threshold", "2"), "--threshold 2"),
+    ],
+)
+def test_options_that_would_be_ignored_are_refused(bank_file, options, told):
+    done = xskill("bank", "retrieve", "--bank", bank_file, *options)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert told in done.stderr
+
+
+def test_a_bank_without_a_skill_is_told(tmp_path):
+    write_bank(str(tmp_path / "empty.jsonl"), make_bank([]))
+    done = xskill("bank", "retrieve", "--bank", tmp_path / "empty.jsonl", "--task", "x")
+    assert done.returncode == 0
+    assert "empty.jsonl: the bank holds no skill" in done.stderr
+    assert xskill("bank", "retrieve", "--bank", tmp_path / "empty.jsonl", "--task", "x", "-q").stderr == ""
+
+
 def test_command_on_a_stream(bank_file):
     tasks = [
         {"task_id": "t1", "task": "clean apple sink", "more": [1]},

@@ -103,3 +103,7 @@ def test_failures_of_a_held_out_split_are_refused(loop):
 
 def test_edits_need_a_bank(loop):
     assert xskill("distill", "--failures-from", loop / "f.jsonl").returncode == 2
+
+
+def test_failures_and_evidence_are_two_ways(loop):
+    assert evolve(loop, "--evidence", loop / "f.jsonl").returncode == 2

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 
+import polars as pl
 import pytest
 
 from xskill.bank.model import make_bank, read_bank, write_bank
@@ -151,6 +152,11 @@ def test_different_tasks_are_an_error_that_lists_them(tmp_path):
         ([("t1", {"s": 1})], ("--metric", "s:up"), 2, "expected NAME:max or NAME:min"),
         ([("t1", {"s": 1})], ("--policy", "best"), 2, "expected one of nonworse"),
         ([("t1", {"s": 1})], ("--alpha", "2"), 2, "--alpha"),
+        ([("t1", {"s": 1})], ("--alpha", "nan"), 2, "--alpha"),
+        ([("t1", {"s": 0})], ("--max-regressions", "0", "--regression-tolerance", "nan"), 2, "--regression-tolerance"),
+        ([("t1", {"s": 0})], ("--max-regressions", "0", "--regression-tolerance", "inf"), 2, "--regression-tolerance"),
+        ([("t1", {"s": 0})], ("--policy", "margin", "--margin", "inf"), 2, "--margin inf"),
+        ([("t1", {"s": 0})], ("--policy", "margin", "--margin", "s=nan"), 2, "--margin s=nan"),
         ([("t1", {"s": 1})], ("--promote", "x"), 2, "--candidate-bank"),
         ([("t1", {"s": 1, "b": 2})], (), 2, "hold 2 metrics (b, s)"),
     ],
@@ -171,6 +177,11 @@ def test_nan_is_an_error(tmp_path):
     done = gate(good, bad)
     assert done.returncode == 65
     assert "metrics" in done.stderr
+    for text in ('{"s":NaN}', '{"s":Infinity}', '{"s":1e999}', '{"s":1,"other":NaN}'):
+        row = {"schema": ["xskill.result/1"], "task_id": ["t1"], "metrics": [text]}
+        pl.DataFrame(row).write_parquet(tmp_path / "c.parquet")
+        done = gate(good, tmp_path / "c.parquet", "--metric", "s")
+        assert (done.returncode, done.stderr.startswith(f"xskill: {tmp_path}/c.parquet:1: ")) == (65, True), done.stderr
 
 
 def test_stdin_and_order_of_rows_do_not_matter(tmp_path):

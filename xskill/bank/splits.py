@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from xskill.errors import BadData
+from xskill.errors import BadData, UsageError
 from xskill.records import Trajectory
 
 HELD_OUT = ("validation", "test")
@@ -12,6 +12,13 @@ HELD_OUT = ("validation", "test")
 
 class HeldOut(BadData):
     """An episode of a split that skills must not be made from."""
+
+
+def check_allowed(names: Collection[str]) -> None:
+    """Raise :class:`UsageError` for a split that was allowed by name but is not held out: a slip of the pen."""
+    for name in names:
+        if name not in HELD_OUT:
+            raise UsageError(f"--allow-split {name}: expected {' or '.join(HELD_OUT)}, the splits that are held out")
 
 
 def check_split(record: Trajectory, allowed: Collection[str]) -> None:

@@ -40,7 +40,7 @@ def command(
     from xskill.bank.ablate import kept_skills
     from xskill.bank.apply import Caps, apply_edits, check_outcomes, report_rows
     from xskill.bank.model import read_bank, write_bank
-    from xskill.errors import NoInput
+    from xskill.errors import NoRecord
     from xskill.records import Edit
     from xskill.streams.read import read_records
     from xskill.streams.run import Run
@@ -50,7 +50,7 @@ def command(
         current = read_bank(bank, run)
         try:
             edits = list(read_records(files or [], Edit, run))
-        except NoInput:
+        except NoRecord:
             edits = []
             run.note("no edits in the input: the bank stays as it is")
         if only is not None:

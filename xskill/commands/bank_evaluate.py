@@ -60,6 +60,7 @@ def evaluate(
     from xskill.streams.run import Run
     from xskill.streams.write import open_output
 
+    check_timeout(timeout)
     with Run("bank evaluate", quiet=quiet) as run, _work_folder(work, output) as folder:
         found = read_bank(bank, run)
         evaluator = Evaluator(run_command, folder, jobs, chunk, timeout, seed=seed)
@@ -120,6 +121,7 @@ def ablate(
 
     if edits is not None and against is not None:
         raise UsageError("--edits and --against exclude each other")
+    check_timeout(timeout)
     with Run("bank ablate", quiet=quiet) as run, _work_folder(work, output) as folder:
         candidate = read_bank(bank, run)
         if edits is not None:
@@ -136,6 +138,12 @@ def ablate(
         left = len(variants) - len(report["skills"])
         run.set_summary(f"{len(report['skills'])} tried" + (f", {left} left for want of budget" if left else ""))
         write_text(output, msgspec.json.encode(report).decode() if as_json else clean(as_text(report)))
+
+
+def check_timeout(seconds: float | None) -> None:
+    """Raise :class:`UsageError` for a time-out that no call could keep, or that is none."""
+    if seconds is not None and not 0 < seconds < float("inf"):
+        raise UsageError(f"--timeout {seconds:g}: expected seconds, more than 0")
 
 
 @contextlib.contextmanager

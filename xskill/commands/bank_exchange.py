@@ -6,7 +6,7 @@ from typing import Annotated, Optional
 
 import typer
 
-from xskill.commands.bank_show import BankFile, BankOption, bank_path
+from xskill.commands.bank_show import BankFile, BankOption, bank_path, file_or_pipe
 from xskill.commands.options import Files, Output, Quiet, Rejects, To
 from xskill.errors import UsageError
 
@@ -29,7 +29,7 @@ def import_(
     from xskill.streams.run import Run
 
     with Run("bank import", quiet=quiet) as run:
-        bank = read_skillrl(file or "-")
+        bank = read_skillrl(file_or_pipe(file))
         run.read = run.kept = len(bank.skills)
         run.set_summary(f"bank {bank.version}")
         write_bank(output, bank, to)
@@ -108,12 +108,13 @@ def sft(
     from xskill.bank.model import read_bank
     from xskill.bank.retrieve import build_index
     from xskill.bank.sft import demonstration
-    from xskill.bank.splits import check_split
+    from xskill.bank.splits import check_allowed, check_split
     from xskill.records import Trajectory
     from xskill.streams.read import read_records
     from xskill.streams.run import Run
     from xskill.streams.text import open_lines
 
+    check_allowed(allow_split or [])
     following = 0
     with Run("bank sft", quiet=quiet, rejects=rejects) as run, open_lines(output) as write_line:
         index = build_index(read_bank(bank, run))

@@ -7,6 +7,7 @@ from typing import Annotated, Optional
 import typer
 
 from xskill.commands.options import AsJson, Files, Output, Quiet, Rejects
+from xskill.errors import UsageError
 
 
 def command(
@@ -47,8 +48,20 @@ def command(
     from xskill.streams.terminal import clean
     from xskill.streams.text import open_lines, write_text
 
+    if task is not None and (files or rejects):
+        raise UsageError("--task TEXT is the one task: give no FILE and no --rejects, or leave --task out")
+    if task is None and (task_type or as_json):
+        raise UsageError("--task-type and --json belong to --task TEXT; a stream of tasks tells its types, and is JSON")
+    if base_url is not None and not (embed or "").startswith("openai:"):
+        raise UsageError("--base-url is the endpoint of --embed openai:MODEL")
+    if not -1 <= threshold <= 1:
+        raise UsageError(f"--threshold {threshold:g}: expected a cosine, -1 to 1")
+    said = Run("bank retrieve", quiet=quiet)
+    found = read_bank(bank, said)
+    if not found.skills:
+        said.note(f"{bank}: the bank holds no skill, so there is nothing to retrieve")
+    index = build_index(found, encoder(embed, base_url) if embed is not None else None)
     with Run("bank retrieve", quiet=quiet or task is not None, rejects=rejects) as run:
-        index = build_index(read_bank(bank, run), encoder(embed, base_url) if embed is not None else None)
         options = {"top": top, "threshold": threshold, "budget": budget}
         if task is not None:
             hits = retrieve(index, task, task_type, **options)  # type: ignore[arg-type]

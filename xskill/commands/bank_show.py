@@ -17,7 +17,15 @@ def bank_path(argument: str | None, option: str | None) -> str:
     """The one bank that was named, as an argument or with ``--bank``; stdin when neither was."""
     if argument is not None and option is not None:
         raise UsageError("name the bank once: as an argument or with --bank")
-    return argument or option or "-"
+    return file_or_pipe(argument if argument is not None else option)
+
+
+def file_or_pipe(name: str | None) -> str:
+    """The file that was named, else stdin, which has to be more than a terminal then."""
+    from xskill.streams.source import ensure_input
+
+    ensure_input([name] if name is not None else [])
+    return name if name is not None else "-"
 
 
 def show(
@@ -40,8 +48,7 @@ def show(
     from xskill.streams.terminal import clean
     from xskill.streams.write import write_text
 
-    with Run("bank show", quiet=True) as run:
-        found = read_bank(bank_path(file, bank), None if quiet else run)
+    found = read_bank(bank_path(file, bank), Run("bank show", quiet=quiet))
     if skill is not None and all(one.id != skill for one in found.skills):
         raise UsageError(f"--skill {skill}: no such id in the bank; `xskill bank show` lists them")
     if as_json:
@@ -67,5 +74,5 @@ def diff(
     from xskill.streams.terminal import clean
     from xskill.streams.write import write_text
 
-    old, new = read_bank(bank), read_bank(file or "-")
+    old, new = read_bank(bank), read_bank(file_or_pipe(file))
     write_text(output, msgspec.json.encode(as_rows(old, new)).decode() if as_json else clean(as_text(old, new)))

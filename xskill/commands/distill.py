@@ -56,7 +56,7 @@ def command(
         Optional[str], typer.Option(metavar="IN", help="Read the teacher's answers from a batch file.")
     ] = None,
     max_tokens_total: Annotated[
-        int, typer.Option(metavar="N", help="Send nothing when prompts and answers may cost more tokens.")
+        int, typer.Option(metavar="N", min=0, help="Send nothing when prompts and answers may cost more tokens.")
     ] = 200_000,
     answer_tokens: Annotated[int, typer.Option(metavar="N", min=1, help="Longest answer to one request.")] = 1500,
     price: Annotated[
@@ -81,6 +81,7 @@ def command(
     siblings). Every skill names the questions it was made from; validation and test episodes are refused.
     """
     from xskill.bank.model import read_bank, write_bank
+    from xskill.bank.splits import check_allowed
     from xskill.commands.distill_teacher import Teaching, teach
     from xskill.distill.evidence import gather
     from xskill.distill.learn import applied, checked, evolved_edits, learn, learned_edits
@@ -96,10 +97,17 @@ def command(
         raise UsageError(f"--as {form}: expected one of {', '.join(FORMS)}")
     if bank is None and (form == "edits" or failures_from is not None):
         raise UsageError("edits need --bank FILE: the bank to be edited")
+    if failures_from is not None and evidence is not None:
+        raise UsageError("--failures-from learns from failing task types, --evidence from branches: one of the two")
+    if not 0 <= min_rate <= 1:
+        raise UsageError(f"--min-rate {min_rate:g}: expected a share, 0 to 1")
+    check_allowed(allow_split or [])
     limits = Limits(max_general, max_per_type, max_mistakes, max_total, min_support, min_families)
     teaching = Teaching(
         teacher, base_url, requests, responses, max_tokens_total, answer_tokens, price, cache, concurrency
     )
+    if form == "evidence" and (teaching.wanted or any((bank, tree, evidence, failures_from))):
+        raise UsageError("--as evidence compares the branches of the input: it takes no other file, and no teacher")
     allowed = allow_split or []
     examples = Examples()
     with Run("distill", quiet=quiet, rejects=rejects) as run:

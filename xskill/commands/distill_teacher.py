@@ -35,6 +35,8 @@ class Teaching:
             raise UsageError("--requests writes what to ask, --responses reads the answers: one of the two")
         if self.teacher is not None and self.model is None:
             raise UsageError(f"--teacher {self.teacher}: expected openai:MODEL")
+        if not self.wanted and (self.base_url or self.cache or self.price):
+            raise UsageError("--base-url, --cache and --price are for --teacher openai:MODEL or --requests")
         self.dollars()
 
     @property
@@ -53,9 +55,9 @@ class Teaching:
         try:
             first, second = (float(part) for part in self.price.split(","))
         except ValueError:
-            raise UsageError(
-                f"--price {self.price}: expected two numbers, dollars for a million tokens: 0.15,0.6"
-            ) from None
+            first = second = float("nan")
+        if not (0 <= first < float("inf") and 0 <= second < float("inf")):
+            raise UsageError(f"--price {self.price}: expected two numbers, dollars for a million tokens: 0.15,0.6")
         return first, second
 
 

@@ -78,6 +78,8 @@ def command(
         raise UsageError(f"--policy {policy}: expected one of {', '.join(POLICIES)}")
     if not 0 < alpha < 1:
         raise UsageError(f"--alpha {alpha:g}: expected a number between 0 and 1")
+    if not 0 <= regression_tolerance < float("inf"):  # NaN too: no task would ever count as worse
+        raise UsageError(f"--regression-tolerance {regression_tolerance:g}: expected a finite number >= 0")
     if promote is not None and candidate_bank is None:
         raise UsageError("--promote needs --candidate-bank FILE: the bank to write")
     if current == "-" and candidate == "-":

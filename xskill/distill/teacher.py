@@ -15,7 +15,7 @@ from xskill.bank.model import Bank
 from xskill.bank.prompt import estimate_tokens
 from xskill.distill.evidence import outcome_of
 from xskill.distill.skills import skill_id
-from xskill.errors import BadRecord
+from xskill.errors import BadData, BadRecord, NoRecord
 from xskill.records import Edit, Skill, Tier, Trajectory
 
 EXAMPLES = 3
@@ -164,17 +164,34 @@ def read_answers(
         rows: (line number, line).
         requests: what was asked, for the sources of each answer; an answer to anything else is rejected.
         name: of the file, for messages.
+
+    Raises:
+        NoRecord: the file is empty.
+        BadData: not one line answers one of the requests: it is another file.
     """
     asked = {request.custom_id: request for request in requests}
+    strange: list[BadRecord] = []
+    answered = False
     for number, line in rows:
         try:
             row = msgspec.json.decode(line)
             request = asked[row["custom_id"]]
         except (msgspec.DecodeError, KeyError, TypeError):
-            yield BadRecord("no answer to one of these requests (same input, bank and model?)", file=name, line=number)
+            strange.append(
+                BadRecord("no answer to one of these requests (same input, bank and model?)", file=name, line=number)
+            )
             continue
+        answered = True
         for found in answer_edits(row, request):
             yield found.at(name, number, raw=line) if isinstance(found, BadRecord) else found
+    if not strange and not answered:
+        raise NoRecord(f"{name}: no answer in it")
+    if not answered:
+        raise BadData(
+            f"{name}: none of its {len(strange):,} lines answers one of the {len(asked):,} requests; "
+            "give the answers to what --requests wrote, with the same input, bank and model"
+        )
+    yield from strange
 
 
 def answer_edits(row: Mapping[str, Any], request: Request) -> list[Edit | BadRecord]:

@@ -95,8 +95,10 @@ def parse_margins(texts: Sequence[str], names: Sequence[str], policy: str) -> di
             value = float(number)
         except ValueError:
             value = math.nan
-        if not value >= 0 or (equals and name not in names):
-            raise UsageError(f"--margin {text}: expected a number >= 0, or NAME=NUMBER with one of: {', '.join(names)}")
+        if not 0 <= value < math.inf or (equals and name not in names):
+            raise UsageError(
+                f"--margin {text}: expected a finite number >= 0, or NAME=NUMBER with one of: {', '.join(names)}"
+            )
         margins |= {name: value} if equals else {other: value for other in names if other not in margins}
     missing = [name for name in names if name not in margins]
     if missing:
