@@ -80,7 +80,21 @@ def _build(name: str, module: str) -> Any:
         command = single
     built = typer.main.get_command(command)
     built.name = name
+    for leaf in getattr(built, "commands", {"": built}).values():
+        _check_files_first(leaf)
     return built
+
+
+def _check_files_first(command: Any) -> None:
+    from xskill.commands.files import check_files
+
+    run = command.callback
+
+    def checked(**values: Any) -> Any:
+        check_files(command, values)
+        return run(**values)
+
+    command.callback = checked
 
 
 def _leave(error: XskillError) -> None:

@@ -7,13 +7,15 @@ from typing import Annotated, Optional
 import typer
 
 from xskill.commands.options import Files, Output, Quiet, Rejects, To
+from xskill.commands.types import INPUT, SIDE
 
 
 def command(
     files: Files = None,
-    bank: Annotated[str, typer.Option("--bank", metavar="FILE", help="The bank to change.")] = ...,  # type: ignore[assignment]
+    bank: Annotated[str, typer.Option("--bank", metavar="FILE", parser=INPUT, help="The bank to change.")] = ...,  # type: ignore[assignment]
     report: Annotated[
-        Optional[str], typer.Option(metavar="FILE", help="One row an edit: what became of it and why, edit included.")
+        Optional[str],
+        typer.Option(metavar="FILE", parser=SIDE, help="One row an edit: what became of it and why, edit included."),
     ] = None,
     partial: Annotated[
         bool, typer.Option("--partial", help="Apply the good edits when some targets are missing or ambiguous.")
@@ -21,7 +23,9 @@ def command(
     only: Annotated[
         Optional[str],
         typer.Option(
-            metavar="IDS|FILE", help="Only edits of these skills: ids with commas, or a report of `bank ablate`."
+            metavar="IDS|FILE",
+            parser=INPUT,
+            help="Only edits of these skills: ids with commas, or a report of `bank ablate`.",
         ),
     ] = None,
     max_new: Annotated[int, typer.Option(metavar="N", min=0, help="Skills that one round may add.")] = 3,

@@ -10,20 +10,23 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from xskill.commands.options import AsJson, Output, Quiet, Seed
+from xskill.commands.types import INPUT, finite
 from xskill.errors import UsageError
 
 if TYPE_CHECKING:
     from xskill.records import Result
 
-BankNeeded = Annotated[str, typer.Option("--bank", metavar="FILE", help="The bank; - is stdin.")]
-Tasks = Annotated[str, typer.Option("--tasks", metavar="FILE", help="JSON lines with task_id, question_id or id.")]
+BankNeeded = Annotated[str, typer.Option("--bank", metavar="FILE", parser=INPUT, help="The bank; - is stdin.")]
+Tasks = Annotated[
+    str, typer.Option("--tasks", metavar="FILE", parser=INPUT, help="JSON lines with task_id, question_id or id.")
+]
 RunCommand = Annotated[
     str,
     typer.Option("--run", metavar="CMD", help="Evaluator; {bank} {tasks} {out} become files, {seed} {repeat} numbers."),
 ]
 Jobs = Annotated[int, typer.Option("-j", metavar="N", min=1, help="Calls of the evaluator at the same time.")]
 Chunk = Annotated[Optional[int], typer.Option(metavar="N", min=1, help="Tasks of one call (default: all / -j).")]
-Timeout = Annotated[Optional[float], typer.Option(metavar="SECONDS", help="Longest time of one call.")]
+Timeout = Annotated[Optional[float], typer.Option(metavar="SECONDS", callback=finite, help="Longest time of one call.")]
 Repeats = Annotated[int, typer.Option(metavar="R", min=1, help="Runs of each task, with seeds SEED, SEED+1, ….")]
 Work = Annotated[
     Optional[str],
@@ -79,10 +82,12 @@ def ablate(
     run_command: RunCommand,
     bank: BankNeeded,
     edits: Annotated[
-        Optional[str], typer.Option(metavar="FILE", help="Leave out one of these edits of --bank at a time.")
+        Optional[str],
+        typer.Option(metavar="FILE", parser=INPUT, help="Leave out one of these edits of --bank at a time."),
     ] = None,
     against: Annotated[
-        Optional[str], typer.Option(metavar="FILE", help="Only skills that are new or changed against this bank.")
+        Optional[str],
+        typer.Option(metavar="FILE", parser=INPUT, help="Only skills that are new or changed against this bank."),
     ] = None,
     metric: Annotated[Optional[str], typer.Option(metavar="NAME:max|min", help="What to judge by.")] = None,
     budget: Annotated[

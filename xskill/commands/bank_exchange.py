@@ -8,13 +8,16 @@ import typer
 
 from xskill.commands.bank_show import BankFile, BankOption, bank_path, file_or_pipe
 from xskill.commands.options import Files, Output, Quiet, Rejects, To
+from xskill.commands.types import INPUT, OUTPUT
 from xskill.errors import UsageError
 
 FORMS = ("skillrl", "skills", "prompt")
 
 
 def import_(
-    file: Annotated[Optional[str], typer.Argument(metavar="[FILE]", help="SkillRL JSON; none or - is stdin.")] = None,
+    file: Annotated[
+        Optional[str], typer.Argument(metavar="[FILE]", parser=INPUT, help="SkillRL JSON; none or - is stdin.")
+    ] = None,
     output: Output = None,
     to: To = None,
     quiet: Quiet = False,
@@ -41,7 +44,9 @@ def export(
     form: Annotated[str, typer.Option("--as", metavar="NAME", help=" · ".join(FORMS))] = "skills",
     output: Annotated[
         Optional[str],
-        typer.Option("--output", "-o", metavar="PATH", help="File (skillrl, prompt) or new folder (skills)."),
+        typer.Option(
+            "--output", "-o", metavar="PATH", parser=OUTPUT, help="File (skillrl, prompt) or new folder (skills)."
+        ),
     ] = None,
     licence: Annotated[
         Optional[str],
@@ -84,7 +89,7 @@ def export(
 
 def sft(
     files: Files = None,
-    bank: Annotated[str, typer.Option("--bank", metavar="FILE", help="The bank.")] = ...,  # type: ignore[assignment]
+    bank: Annotated[str, typer.Option("--bank", metavar="FILE", parser=INPUT, help="The bank.")] = ...,  # type: ignore[assignment]
     everything: Annotated[
         bool, typer.Option("--all", help="Keep episodes too that failed or whose outcome is unknown.")
     ] = False,

@@ -7,17 +7,21 @@ from typing import Annotated, Optional
 import typer
 
 from xskill.commands.options import AsJson, Files, Output, Quiet, Rejects
+from xskill.commands.types import INPUT, finite
 from xskill.errors import UsageError
 
 
 def command(
     files: Files = None,
-    bank: Annotated[str, typer.Option("--bank", metavar="FILE", help="The bank.")] = ...,  # type: ignore[assignment]
+    bank: Annotated[str, typer.Option("--bank", metavar="FILE", parser=INPUT, help="The bank.")] = ...,  # type: ignore[assignment]
     task: Annotated[Optional[str], typer.Option(metavar="TEXT", help="One task instead of a stream of tasks.")] = None,
     task_type: Annotated[Optional[str], typer.Option(metavar="NAME", help="Type of that task.")] = None,
     top: Annotated[int, typer.Option(metavar="K", min=0, help="Task skills at most.")] = 6,
     threshold: Annotated[
-        float, typer.Option(metavar="S", help="Similarity from which a skill of another or unknown type is taken.")
+        float,
+        typer.Option(
+            metavar="S", callback=finite, help="Similarity from which a skill of another or unknown type is taken."
+        ),
     ] = 0.4,
     budget: Annotated[
         Optional[int], typer.Option(metavar="TOKENS", min=0, help="Leave out what does not fit (4 characters a token).")

@@ -7,10 +7,13 @@ from typing import Annotated, Optional
 import typer
 
 from xskill.commands.options import AsJson, Output, Quiet
+from xskill.commands.types import INPUT
 from xskill.errors import UsageError
 
-BankFile = Annotated[Optional[str], typer.Argument(metavar="[BANK]", help="A bank; none or - is stdin.")]
-BankOption = Annotated[Optional[str], typer.Option("--bank", metavar="FILE", help="The bank; - is stdin.")]
+BankFile = Annotated[Optional[str], typer.Argument(metavar="[BANK]", parser=INPUT, help="A bank; none or - is stdin.")]
+BankOption = Annotated[
+    Optional[str], typer.Option("--bank", metavar="FILE", parser=INPUT, help="The bank; - is stdin.")
+]
 
 
 def bank_path(argument: str | None, option: str | None) -> str:
@@ -58,8 +61,10 @@ def show(
 
 
 def diff(
-    file: Annotated[Optional[str], typer.Argument(metavar="[NEW]", help="The newer bank; none or - is stdin.")] = None,
-    bank: Annotated[str, typer.Option("--bank", metavar="FILE", help="The older bank.")] = ...,  # type: ignore[assignment]
+    file: Annotated[
+        Optional[str], typer.Argument(metavar="[NEW]", parser=INPUT, help="The newer bank; none or - is stdin.")
+    ] = None,
+    bank: Annotated[str, typer.Option("--bank", metavar="FILE", parser=INPUT, help="The older bank.")] = ...,  # type: ignore[assignment]
     as_json: AsJson = False,
     output: Output = None,
 ) -> None:

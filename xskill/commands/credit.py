@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
 import typer
 
 from xskill.commands.options import Files, Output, Quiet, Rejects, To
+from xskill.commands.types import finite
 from xskill.errors import UsageError
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def command(
     backup: Annotated[
         Literal["likelihood", "mean", "leaf"], typer.Option(help="Weights of the children of a node.")
     ] = "likelihood",
-    tau: Annotated[float, typer.Option(help="Temperature of the likelihood weights.")] = 1.0,
+    tau: Annotated[float, typer.Option(callback=finite, help="Temperature of the likelihood weights.")] = 1.0,
     turn_credit: Annotated[
         Literal["pointwise", "listwise"],
         typer.Option(help="Value of the action, or less the mean of its alternatives."),
@@ -235,9 +236,12 @@ def _write_rows(
 def number(name: str, text: str) -> float:
     """A number given as text, for options that also take a word."""
     try:
-        return float(text)
+        value = float(text)
     except ValueError:
-        raise UsageError(f"{name} {text}: expected a number") from None
+        value = float("nan")
+    if not abs(value) < float("inf"):
+        raise UsageError(f"{name} {text}: expected a finite number")
+    return value
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from xskill.commands.options import Files, Output, Quiet, Rejects, To
+from xskill.commands.types import INPUT, SIDE, finite
 from xskill.errors import UsageError
 
 if TYPE_CHECKING:
@@ -19,19 +20,30 @@ FORMS = ("bank", "edits", "evidence")
 def command(
     files: Files = None,
     tree: Annotated[
-        Optional[str], typer.Option(metavar="FILE", help="X-Tree with the routines; default: mined from the input.")
+        Optional[str],
+        typer.Option(metavar="FILE", parser=INPUT, help="X-Tree with the routines; default: mined from the input."),
     ] = None,
-    bank: Annotated[Optional[str], typer.Option(metavar="FILE", help="The present bank, for --as edits.")] = None,
+    bank: Annotated[
+        Optional[str], typer.Option(metavar="FILE", parser=INPUT, help="The present bank, for --as edits.")
+    ] = None,
     form: Annotated[str, typer.Option("--as", metavar="NAME", help=" · ".join(FORMS))] = "bank",
     evidence: Annotated[
-        Optional[str], typer.Option(metavar="FILE", help="Evidence (--as evidence) to learn from too.")
+        Optional[str],
+        typer.Option(metavar="FILE", parser=INPUT, help="Evidence (--as evidence) to learn from too."),
     ] = None,
     failures_from: Annotated[
         Optional[str],
-        typer.Option(metavar="FILE", help="Episodes with the present bank: edits for the task types that fail there."),
+        typer.Option(
+            metavar="FILE",
+            parser=INPUT,
+            help="Episodes with the present bank: edits for the task types that fail there.",
+        ),
     ] = None,
     min_rate: Annotated[
-        float, typer.Option(metavar="R", help="With --failures-from: a type with a lower success rate is failing.")
+        float,
+        typer.Option(
+            metavar="R", callback=finite, help="With --failures-from: a type with a lower success rate is failing."
+        ),
     ] = 0.4,
     max_new: Annotated[int, typer.Option(metavar="N", min=0, help="With --as edits: new skills at most.")] = 3,
     max_general: Annotated[int, typer.Option(metavar="N", min=0, help="General skills at most.")] = 8,
@@ -50,10 +62,12 @@ def command(
     ] = None,
     base_url: Annotated[Optional[str], typer.Option(metavar="URL", help="OpenAI-compatible endpoint.")] = None,
     requests: Annotated[
-        Optional[str], typer.Option(metavar="OUT", help="Write what the teacher is asked as a batch file, and stop.")
+        Optional[str],
+        typer.Option(metavar="OUT", parser=SIDE, help="Write what the teacher is asked as a batch file, and stop."),
     ] = None,
     responses: Annotated[
-        Optional[str], typer.Option(metavar="IN", help="Read the teacher's answers from a batch file.")
+        Optional[str],
+        typer.Option(metavar="IN", parser=INPUT, help="Read the teacher's answers from a batch file."),
     ] = None,
     max_tokens_total: Annotated[
         int, typer.Option(metavar="N", min=0, help="Send nothing when prompts and answers may cost more tokens.")

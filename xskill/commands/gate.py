@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from xskill.commands.options import AsJson, Output, Quiet, Seed
+from xskill.commands.types import INPUT, OUTPUT, SIDE, finite
 from xskill.errors import EXIT_INCONCLUSIVE, EXIT_REJECT, CannotWrite, UsageError
 
 if TYPE_CHECKING:
@@ -20,8 +21,10 @@ POLICIES = ("nonworse", "strict", "pareto", "margin")
 
 
 def command(
-    current: Annotated[str, typer.Argument(metavar="CURRENT", help="Results of the current bank; - is stdin.")],
-    candidate: Annotated[str, typer.Argument(metavar="CANDIDATE", help="Results of the candidate bank.")],
+    current: Annotated[
+        str, typer.Argument(metavar="CURRENT", parser=INPUT, help="Results of the current bank; - is stdin.")
+    ],
+    candidate: Annotated[str, typer.Argument(metavar="CANDIDATE", parser=INPUT, help="Results of the candidate bank.")],
     policy: Annotated[str, typer.Option(metavar="NAME", help=" · ".join(POLICIES))] = "nonworse",
     metric: Annotated[
         Optional[list[str]], typer.Option(metavar="NAME:max|min", help="A metric to decide on; repeatable.")
@@ -33,24 +36,32 @@ def command(
         Optional[int], typer.Option(metavar="K", min=0, help="Reject when more than K tasks got worse.")
     ] = None,
     regression_tolerance: Annotated[
-        float, typer.Option(metavar="T", min=0, help="A task counts as worse when it lost more than T.")
+        float,
+        typer.Option(metavar="T", min=0, callback=finite, help="A task counts as worse when it lost more than T."),
     ] = 0.0,
-    alpha: Annotated[float, typer.Option(metavar="A", help="1 - level of the intervals.")] = 0.05,
+    alpha: Annotated[float, typer.Option(metavar="A", callback=finite, help="1 - level of the intervals.")] = 0.05,
     margin: Annotated[
         Optional[list[str]],
         typer.Option(metavar="[NAME=]M", help="Policy margin: the loss that still counts as not worse; repeatable."),
     ] = None,
-    current_bank: Annotated[Optional[str], typer.Option(metavar="FILE", help="Bank behind CURRENT.")] = None,
+    current_bank: Annotated[
+        Optional[str], typer.Option(metavar="FILE", parser=INPUT, help="Bank behind CURRENT.")
+    ] = None,
     candidate_bank: Annotated[
         Optional[str],
-        typer.Option(metavar="FILE", help="Bank behind CANDIDATE; it must not be made from these tasks."),
+        typer.Option(metavar="FILE", parser=INPUT, help="Bank behind CANDIDATE; it must not be made from these tasks."),
     ] = None,
     promote: Annotated[
         Optional[str],
-        typer.Option(metavar="OUT", help="On accept, write the candidate bank here, atomically; else change nothing."),
+        typer.Option(
+            metavar="OUT",
+            parser=OUTPUT,
+            help="On accept, write the candidate bank here, atomically; else change nothing.",
+        ),
     ] = None,
     history: Annotated[
-        Optional[str], typer.Option(metavar="FILE", help="Append the verdict, accepted or not, to FILE.")
+        Optional[str],
+        typer.Option(metavar="FILE", parser=SIDE, help="Append the verdict, accepted or not, to FILE."),
     ] = None,
     as_json: AsJson = False,
     output: Output = None,

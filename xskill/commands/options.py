@@ -1,4 +1,4 @@
-"""Options that mean the same in every command."""
+"""Options that mean the same in every command, and the types of files and numbers."""
 
 from __future__ import annotations
 
@@ -6,13 +6,17 @@ from typing import Annotated, Optional
 
 import typer
 
+from xskill.commands.types import INPUT, OUTPUT, SIDE
+
 Files = Annotated[
     Optional[list[str]],
-    typer.Argument(metavar="[FILE]...", help="Inputs; none or - is stdin. gzip, zstd and Parquet by content."),
+    typer.Argument(
+        metavar="[FILE]...", help="Inputs; none or - is stdin. gzip, zstd and Parquet by content.", parser=INPUT
+    ),
 ]
 Output = Annotated[
     Optional[str],
-    typer.Option("--output", "-o", metavar="FILE", help="Write here, atomically, instead of to stdout."),
+    typer.Option("--output", "-o", metavar="FILE", help="Write here, atomically, instead of to stdout.", parser=OUTPUT),
 ]
 To = Annotated[
     Optional[str],
@@ -20,7 +24,7 @@ To = Annotated[
 ]
 Rejects = Annotated[
     Optional[str],
-    typer.Option(metavar="FILE", help="Go on after bad records, and write each with its reason to FILE."),
+    typer.Option(metavar="FILE", help="Go on after bad records, and write each with its reason to FILE.", parser=SIDE),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary on stderr.")]
 AsJson = Annotated[bool, typer.Option("--json", help="The report as one JSON object.")]

@@ -21,6 +21,7 @@ from xskill.commands.rollout_run import (
     leave,
     run_rollout,
 )
+from xskill.commands.types import INPUT
 
 
 def command(
@@ -32,7 +33,9 @@ def command(
     ] = 2,
     given: Annotated[
         Optional[str],
-        typer.Option("--from", metavar="FILE", help="Expand these trajectories instead of sampling first ones."),
+        typer.Option(
+            "--from", metavar="FILE", parser=INPUT, help="Expand these trajectories instead of sampling first ones."
+        ),
     ] = None,
     max_turns: MaxTurns = 50,
     jobs: Jobs = 1,

@@ -7,6 +7,7 @@ from typing import Annotated, Literal, Optional
 import typer
 
 from xskill.commands.options import AsJson, Files, Output, Quiet, Rejects, To
+from xskill.commands.types import finite
 
 
 def build(
@@ -83,7 +84,7 @@ def show(
 
 def check(
     files: Files = None,
-    tau: Annotated[float, typer.Option(help="Temperature of the likelihood weights.")] = 1.0,
+    tau: Annotated[float, typer.Option(callback=finite, help="Temperature of the likelihood weights.")] = 1.0,
     map_: Annotated[
         Literal["odds", "probability", "logistic"], typer.Option("--map", help="The teacher's map.")
     ] = "odds",

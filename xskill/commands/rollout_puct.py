@@ -21,6 +21,7 @@ from xskill.commands.rollout_run import (
     leave,
     run_rollout,
 )
+from xskill.commands.types import finite
 
 
 def command(
@@ -29,7 +30,7 @@ def command(
     iterations: Annotated[int, typer.Option(metavar="N", min=0, help="Walks from the root, each to a new node.")] = 40,
     depth: Annotated[int, typer.Option(metavar="N", min=1, help="Turns below the root that are searched.")] = 6,
     children: Annotated[int, typer.Option("-k", "--children", metavar="K", min=1, help="Proposals for a node.")] = 3,
-    c: Annotated[float, typer.Option("-c", metavar="C", min=0.0, help="Weight of exploration.")] = 1.4,
+    c: Annotated[float, typer.Option("-c", metavar="C", min=0, callback=finite, help="Weight of exploration.")] = 1.4,
     prior: Annotated[
         str,
         typer.Option(

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
+from xskill.commands.types import INPUT, SIDE, finite
+
 if TYPE_CHECKING:
     from xskill.records import Trajectory
     from xskill.rollouts.drive import Job
@@ -20,10 +22,13 @@ Worker = Annotated[
     typer.Option("--worker", "-w", metavar="CMD", help="Command that speaks the worker protocol; see `xskill worker`."),
 ]
 Jobs = Annotated[int, typer.Option("-j", metavar="N", min=1, help="Worker processes side by side.")]
-Timeout = Annotated[float, typer.Option(metavar="S", min=0.01, help="Longest wait for one answer, in seconds.")]
+Timeout = Annotated[
+    float, typer.Option(metavar="S", min=0.01, callback=finite, help="Longest wait for one answer, in seconds.")
+]
 MaxTurns = Annotated[int, typer.Option(metavar="N", min=1, help="Longest episode, in turns.")]
 BankFile = Annotated[
-    Optional[str], typer.Option("--bank", metavar="FILE", help="SkillBank; what it has for a task goes to the policy.")
+    Optional[str],
+    typer.Option("--bank", metavar="FILE", parser=INPUT, help="SkillBank; what it has for a task goes to the policy."),
 ]
 Budget = Annotated[
     Optional[int],
@@ -31,13 +36,22 @@ Budget = Annotated[
 ]
 ProfileName = Annotated[
     Optional[str],
-    typer.Option("--profile", metavar="NAME|FILE", help="Canonicalization profile; default: by the environment."),
+    typer.Option(
+        "--profile",
+        metavar="NAME|FILE",
+        parser=INPUT,
+        help="Canonicalization profile; default: by the environment.",
+    ),
 ]
 Resume = Annotated[
     Optional[str],
-    typer.Option(metavar="FILE", help="Output of an interrupted run: keep its questions and sample the others."),
+    typer.Option(
+        metavar="FILE", parser=INPUT, help="Output of an interrupted run: keep its questions and sample the others."
+    ),
 ]
-Report = Annotated[Optional[str], typer.Option(metavar="FILE", help="Write cost and failures as one JSON object.")]
+Report = Annotated[
+    Optional[str], typer.Option(metavar="FILE", parser=SIDE, help="Write cost and failures as one JSON object.")
+]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ import typer
 
 from xskill.commands.options import AsJson, Output, Quiet, Rejects
 from xskill.commands.tree_options import TreeFile, one_stdin
+from xskill.commands.types import INPUT, finite
 
 
 def show(
@@ -23,7 +24,8 @@ def show(
     ] = None,
     node: Annotated[Optional[str], typer.Option(metavar="ID", help="Everything about one node.")] = None,
     max_p: Annotated[
-        Optional[float], typer.Option(metavar="P", help="Only nodes whose adjusted p (else q) is at most P.")
+        Optional[float],
+        typer.Option(metavar="P", callback=finite, help="Only nodes whose adjusted p (else q) is at most P."),
     ] = None,
     wide: Annotated[bool, typer.Option("--wide", help="Every number.")] = False,
     example: Annotated[bool, typer.Option("--example", help="An occurrence below each routine.")] = False,
@@ -55,7 +57,8 @@ def show(
 def stats(
     tree: TreeFile = None,
     episodes: Annotated[
-        Optional[list[str]], typer.Option(metavar="FILE", help="Trajectories to tile and count; may be repeated.")
+        Optional[list[str]],
+        typer.Option(metavar="FILE", parser=INPUT, help="Trajectories to tile and count; may be repeated."),
     ] = None,
     as_json: AsJson = False,
     output: Output = None,
@@ -89,10 +92,11 @@ def stats(
 
 
 def diff(
-    old: Annotated[str, typer.Argument(metavar="A", help="The tree before.")],
-    new: Annotated[str, typer.Argument(metavar="B", help="The tree after.")],
+    old: Annotated[str, typer.Argument(metavar="A", parser=INPUT, help="The tree before.")],
+    new: Annotated[str, typer.Argument(metavar="B", parser=INPUT, help="The tree after.")],
     episodes: Annotated[
-        Optional[list[str]], typer.Option(metavar="FILE", help="Trajectories to tile with both; may be repeated.")
+        Optional[list[str]],
+        typer.Option(metavar="FILE", parser=INPUT, help="Trajectories to tile with both; may be repeated."),
     ] = None,
     top: Annotated[int, typer.Option(metavar="N", min=0, help="Nodes of each kind to list; 0: all.")] = 20,
     exit_code: Annotated[bool, typer.Option("--exit-code", help="Leave with 1 if the trees differ.")] = False,
@@ -133,7 +137,8 @@ def diff(
 def explore(
     tree: TreeFile = None,
     episodes: Annotated[
-        Optional[list[str]], typer.Option(metavar="FILE", help="Trajectories to show beside it; may be repeated.")
+        Optional[list[str]],
+        typer.Option(metavar="FILE", parser=INPUT, help="Trajectories to show beside it; may be repeated."),
     ] = None,
     max_episodes: Annotated[
         int, typer.Option(metavar="N", min=1, help="Most episodes in the page: failures up to a half, evenly spread.")

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Optional
 
 import typer
 
+from xskill.commands.types import finite
 from xskill.commands.worker_options import BaseUrl, ModelName, PolicyName, Rate, Set, make_policy, make_sampler
 
 command = typer.Typer(
@@ -129,7 +130,9 @@ def llm(
     model: ModelName = None,
     base_url: BaseUrl = None,
     settings: Set = None,
-    patience: Annotated[float, typer.Option(metavar="S", min=0.01, help="Longest wait for the environment.")] = 120.0,
+    patience: Annotated[
+        float, typer.Option(metavar="S", min=0.01, callback=finite, help="Longest wait for the environment.")
+    ] = 120.0,
 ) -> None:
     """Example: xskill rollout puct tasks.jsonl -w "xskill worker llm --environment ./env --model qwen3 --base-url URL"
 
@@ -148,7 +151,9 @@ def follower(
     environment: Annotated[
         str, typer.Option(metavar="CMD", help="Worker command that answers reset and step and lists `actions`.")
     ] = ...,  # type: ignore[assignment]
-    patience: Annotated[float, typer.Option(metavar="S", min=0.01, help="Longest wait for the environment.")] = 120.0,
+    patience: Annotated[
+        float, typer.Option(metavar="S", min=0.01, callback=finite, help="Longest wait for the environment.")
+    ] = 120.0,
 ) -> None:
     """Example: xskill rollout expand tasks.jsonl --bank bank.jsonl -w "xskill worker follower --environment ./env"
 
@@ -196,7 +201,9 @@ def null(
     depth: Annotated[int, typer.Option(metavar="N", min=1, help="Turns of an episode.")] = 6,
     rate: Rate = 0.5,
     value: Annotated[bool, typer.Option("--value", help="Tell for how long the path was right.")] = False,
-    delay: Annotated[float, typer.Option(metavar="S", min=0.0, help="Seconds that each turn takes.")] = 0.0,
+    delay: Annotated[
+        float, typer.Option(metavar="S", min=0, callback=finite, help="Seconds that each turn takes.")
+    ] = 0.0,
 ) -> None:
     """Example: xskill rollout puct tasks.jsonl -w "xskill worker null --breadth 4 --rate 0.75"
 

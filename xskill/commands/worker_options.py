@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
+from xskill.commands.types import finite
 from xskill.errors import UsageError
 
 if TYPE_CHECKING:
@@ -18,7 +19,10 @@ POLICIES = ("expert-noise", "random", "follower", "llm")
 
 PolicyName = Annotated[str, typer.Option("--policy", metavar="NAME", help=f"Who acts: {', '.join(POLICIES)}.")]
 Rate = Annotated[
-    float, typer.Option(metavar="P", min=0.0, max=1.0, help="expert-noise: share of turns that are not the expert's.")
+    float,
+    typer.Option(
+        metavar="P", min=0, max=1, callback=finite, help="expert-noise: share of turns that are not the expert's."
+    ),
 ]
 ModelName = Annotated[Optional[str], typer.Option("--model", metavar="NAME", help="llm: the model.")]
 BaseUrl = Annotated[

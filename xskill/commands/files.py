@@ -1,0 +1,72 @@
+"""Before a command opens anything: no output may destroy what another part of the command needs."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from xskill.commands.types import File
+from xskill.errors import UsageError
+
+
+class _Named(NamedTuple):
+    """A file as it was named."""
+
+    option: str
+    role: str
+    path: str
+
+
+def check_files(command: Any, values: Mapping[str, Any]) -> None:
+    """Refuse outputs that are the same file, and an output other than the result that is an input.
+
+    ``-o`` may name an input: it replaces the file only when everything was read and written. Links are followed;
+    devices and pipes may be named as often as one likes.
+
+    Raises:
+        UsageError: with both options and what to do.
+    """
+    named = list(_named(command.params, values))
+    output = values.get("output")
+    if isinstance(output, str) and output.endswith(".parquet") and "to" not in values:
+        raise UsageError(f"-o {output}: this command does not write Parquet; give the file another ending")
+    for one in named:
+        if one.role == "side" and one.path == "-":
+            raise UsageError(f"{one.option} -: standard output is for the result; name a file")
+    if output in (None, "-"):
+        named.insert(0, _Named("standard output", "stdout", "-"))
+    seen: dict[object, _Named] = {}
+    for one in sorted(named, key=lambda file: file.role == "input"):
+        identity = _identity(one)
+        if identity is None:
+            continue
+        other = seen.setdefault(identity, one)
+        if other is not one and not (one.role == "input" and other.role in ("input", "output")):
+            path = one.path if other.path == "-" else other.path
+            raise UsageError(f"{other.option} and {one.option} are the same file, {path}; name another one")
+
+
+def _named(params: Iterable[Any], values: Mapping[str, Any]) -> Iterator[_Named]:
+    for param in params:
+        kind, value = getattr(param.type, "func", None), values.get(param.name)
+        if not isinstance(kind, File) or value is None:
+            continue
+        shown = "an input" if param.param_type_name == "argument" else min(param.opts, key=len)
+        for path in value if isinstance(value, (list, tuple)) else [value]:
+            yield _Named(shown, kind.role, path)
+
+
+def _identity(file: _Named) -> object:
+    """What is equal for two names of one file; None for what several may share."""
+    try:
+        if file.path == "-":
+            found = os.fstat(1) if file.role == "stdout" else None
+        else:
+            found = os.stat(file.path)
+    except OSError:
+        return os.path.realpath(file.path)
+    if found is None or not stat.S_ISREG(found.st_mode):
+        return None
+    return found.st_dev, found.st_ino
