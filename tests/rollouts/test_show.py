@@ -11,7 +11,10 @@ import pytest
 
 from tests.command import xskill
 from tests.rollouts.test_build import rollout, write
+from xskill.errors import BadData
+from xskill.rollouts.gather import Gather
 from xskill.rollouts.show import bar
+from xskill.rollouts.view import choose_question
 
 
 def records() -> list[Any]:
@@ -87,6 +90,15 @@ def test_question_is_chosen_by_id_or_by_variance(tmp_path: Path) -> None:
     assert show(tmp_path, "--question", "other", data=data).startswith("other · 1 rollout ·")
     done = xskill("rollout", "show", tmp_path / "r.jsonl", "--question", "none", check=2)
     assert b"--question none: not in the input, which has dull, q, other" in done.stderr
+
+
+def test_nothing_to_show_is_said(tmp_path: Path) -> None:
+    """The only record copied more than it has; without records there is no question to choose."""
+    bad = {**rollout("r0", "", None), "parent": {"id": "gone", "turn": 1}}
+    done = xskill("rollout", "show", write(tmp_path / "r.jsonl", [bad]), "--rejects", tmp_path / "bad.jsonl", check=65)
+    assert b"no good record: 1 rejected" in done.stderr
+    with pytest.raises(BadData, match="no rollout to show"):
+        choose_question(Gather().finish(), None)
 
 
 def hostile() -> list[Any]:
@@ -187,7 +199,8 @@ def test_check_warns_of_collapsed_weights(tmp_path: Path) -> None:
 @pytest.mark.parametrize("tau", ["0", "-1", "nan", "inf"])
 def test_check_refuses_what_is_no_temperature(tmp_path: Path, tau: str) -> None:
     done = xskill("rollout", "check", write(tmp_path / "r.jsonl", records()), "--tau", tau, check=2)
-    assert done.stderr.decode() == f"xskill: --tau {float(tau):g}: expected a finite number above 0\n"
+    assert b"--tau" in done.stderr
+    assert b"finite number" in done.stderr
 
 
 def test_check_at_a_temperature_near_zero(tmp_path: Path) -> None:

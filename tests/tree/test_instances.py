@@ -188,6 +188,8 @@ def test_profiles_are_found_by_what_they_reproduce() -> None:
     assert profiles.of(episode(env=None)) == "scienceworld"
     odd = Trajectory(id="e", actions=["odd<thing>"], steps=[Step(action="go to kitchen")])
     assert profiles.of(odd) is None
+    with pytest.raises(UsageError, match="no profile 'nosuch'"):
+        Profiles("nosuch")
     raw_only = Gold(actions=["Go  to kitchen"], tokens=["odd<thing>"], kinds=["action"])
     assert score(raw_only, "go to kitchen") == pytest.approx(1.0)
     assert score(raw_only, "go to bedroom") == 0

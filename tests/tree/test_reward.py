@@ -167,6 +167,17 @@ def test_command_shapes_groups_wherever_their_rollouts_stand(tmp_path: Path) -> 
     assert again.stdout == done.stdout
 
 
+def test_rollouts_without_a_question_are_said(tmp_path: Path) -> None:
+    write_tree(grow(("S0", "a", "b")), tmp_path / "tree.jsonl")
+    rollouts = [{"id": f"{i}", "actions": ["a", "b"], "success": i == 0} for i in range(3)]
+    done = xskill("tree", "reward", "--tree", tmp_path / "tree.jsonl", stdin=lines(*rollouts))
+    assert [json.loads(line)["advantage"] for line in done.stdout.splitlines()] == [0, 0, 0]
+    assert (
+        b"tree reward: 3 rollouts have no question_id: each is a group of its own, so its advantage is 0\n"
+        in done.stderr
+    )
+
+
 def test_command_refuses_what_it_cannot_do(tmp_path: Path) -> None:
     write_tree(grow(("S0", "a", "b"), outcome="failure"), tmp_path / "lessons.jsonl")
     record = lines({"id": "1", "actions": ["a"]})

@@ -53,7 +53,8 @@ class Rules:
     self_pairs: SelfPairs = "overlapping"
     """How often ``a a a`` holds (a, a): 2 overlapping, 1 disjoint (greedy from the left)."""
     successes_only: bool = False
-    """Count and merge by successful episodes alone; the others are still tiled and tested."""
+    """Count and merge by successful episodes alone; the others are still tiled and tested: ``episodes``, ``lift`` and
+    p-values of a node count all episodes that hold it; ``count``, ``task_types``, ``min_families`` successes only."""
     outcome: Outcome = "success"
     """Which outcome the score rewards; ``failure`` mines lessons."""
 

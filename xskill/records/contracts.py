@@ -198,7 +198,8 @@ class Node(Record, frozen=True, kw_only=True, tag_field="schema", tag="xskill.no
     episodes_known: int | None = None
     episodes_success: int | None = None
     task_types: list[str | None] | None = None
-    """Distinct task types of the episodes that hold it, sorted; null is none."""
+    """Distinct task types of the episodes that hold it (mined with ``--successes-only``: of the successful ones),
+    sorted; null is none."""
     task_type_episodes: list[int] | None = None
     """Distinct episodes that hold it, of each entry of ``task_types``."""
     tiles: int | None = None

@@ -100,7 +100,7 @@ class Rollouts:
             initial=list(compress(self.initial, keep)),
             question=self.question[keep],
             reward=self.reward[keep],
-            parent=np.where(self.parent >= 0, index[self.parent], self.parent)[keep],
+            parent=np.where(self.parent >= 0, index[np.maximum(self.parent, 0)], self.parent)[keep],
             parent_turn=parent_turn,
             step_start=starts(np.diff(self.step_start)[keep]),
             turn_start=turn_start,

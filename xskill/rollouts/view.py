@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from xskill.errors import UsageError
+from xskill.errors import BadData, UsageError
 from xskill.records import Step, Trajectory, decode
 from xskill.rollouts.build import Trie
 from xskill.rollouts.columns import Rollouts
@@ -85,7 +85,10 @@ def choose_question(rollouts: Rollouts, wanted: str | None) -> int:
 
     Raises:
         UsageError: there is no such question.
+        BadData: there is none at all.
     """
+    if not rollouts.n:
+        raise BadData("no rollout to show")
     if wanted is not None:
         if wanted not in rollouts.questions:
             some = ", ".join(rollouts.questions[:5]) + (", …" if len(rollouts.questions) > 5 else "")

@@ -51,6 +51,7 @@ def read_rollouts(files: Sequence[str], run: Run) -> Iterator[tuple[bytes, Rollo
         BadRecord: the first bad one, unless ``run`` keeps rejects.
         NoInput: no record in any input.
     """
+    lone = 0
     for raw in iter_raw(files, run.note, run.bad if run.keeps_rejects else None):
         if raw.is_header:
             continue
@@ -61,8 +62,11 @@ def read_rollouts(files: Sequence[str], run: Run) -> Iterator[tuple[bytes, Rollo
             run.bad(error.at(raw.file, raw.line, raw=raw.data))
             continue
         run.kept += 1
+        lone += rollout.question_id is None
         yield raw.data, rollout
     run.check_input()
+    if lone:
+        run.note(f"{lone:,} rollouts have no question_id: each is a group of its own, so its advantage is 0")
 
 
 def shaped(

@@ -12,9 +12,14 @@ class Profiles:
 
     Args:
         name: a profile (or its file) to take for all episodes, whether or not it reproduces their tokens.
+
+    Raises:
+        UsageError: no such profile.
     """
 
     def __init__(self, name: str | None = None) -> None:
+        if name is not None:
+            canonicalizer(name)
         self._name = name
         self._worked: dict[str | None, str] = {}
 
