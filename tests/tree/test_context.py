@@ -126,3 +126,29 @@ def test_command(tmp_path: Path) -> None:
     assert (found["id"], ids(found["context"])) == ("e", ["S2", "S0"])
     assert xskill(*args, "--by-type", tmp_path / "tree.jsonl").returncode == 2
     assert xskill(*args, "--as", "html", stdin=lines(episode)).returncode == 2
+
+
+def test_a_text_card_is_harmless_and_a_json_card_is_true(tmp_path: Path) -> None:
+    hostile = "\x1b]0;pwn\x07\u202eb"
+    write_tree(grow(("S0", "a", hostile)), tmp_path / "tree.jsonl")
+    args = ("tree", "context", "--tree", tmp_path / "tree.jsonl", "--task-type", hostile)
+    text = xskill(*args, "--as", "text").stdout.decode()
+    assert "task type \\x1b]0;pwn\\x07\\u202eb\n" in text
+    assert "- a -> \\x1b]0;pwn\\x07\\u202eb [S0" in text
+    assert not set(text) & set(hostile[:1] + "\x07\u202e")
+    assert f"a -> {hostile} [S0" in json.loads(xskill(*args).stdout)["context"]
+
+
+def test_what_the_tree_does_not_know_is_said(tmp_path: Path) -> None:
+    write_tree(TREE, tmp_path / "typed.jsonl")
+    write_tree(grow(("S0", "a", "b")), tmp_path / "untyped.jsonl")
+    done = xskill("tree", "context", "--tree", tmp_path / "typed.jsonl", "--task-type", "nosuch", "--task-type", "heat")
+    assert [bool(json.loads(line)["context"]) for line in done.stdout.splitlines()] == [False, True]
+    said = "xskill tree context: no routine was seen in the task type nosuch: an empty card; known: cool, heat"
+    assert done.stderr.decode().splitlines()[:-1] == [said]
+    done = xskill("tree", "context", "--tree", tmp_path / "untyped.jsonl", "--by-type")
+    assert (done.returncode, done.stdout) == (65, b"")
+    assert b"--by-type: this tree tells no task types" in done.stderr
+    untyped = xskill("tree", "context", "--tree", tmp_path / "untyped.jsonl", "--task-type", "any")
+    assert json.loads(untyped.stdout)["context"]  # every routine may fit
+    assert len(untyped.stderr.splitlines()) == 1

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Optional
 import typer
 
 from xskill.commands.options import Files, Output, Quiet, Rejects, Seed, To
+from xskill.commands.types import INPUT, SIDE, finite
 
 
 def command(
@@ -19,16 +20,22 @@ def command(
         Optional[str], typer.Option(metavar="OUTCOME", help="success (default), or failure: mine lessons.")
     ] = None,
     p_length: Annotated[
-        Optional[float], typer.Option(metavar="P", help="Exponent of a routine's length in the score (1).")
+        Optional[float],
+        typer.Option(metavar="P", callback=finite, help="Exponent of a routine's length in the score (1)."),
     ] = None,
     p_success: Annotated[
-        Optional[float], typer.Option(metavar="P", help="Exponent of its success share in the score (1).")
+        Optional[float],
+        typer.Option(metavar="P", callback=finite, help="Exponent of its success share in the score (1)."),
     ] = None,
     epsilon: Annotated[
-        Optional[float], typer.Option(metavar="E", help="Added to the success share before the power (0).")
+        Optional[float],
+        typer.Option(metavar="E", callback=finite, help="Added to the success share before the power (0)."),
     ] = None,
     eta: Annotated[
-        Optional[float], typer.Option(metavar="E", help="A merge must save more than E steps an action it holds (0.5).")
+        Optional[float],
+        typer.Option(
+            metavar="E", callback=finite, help="A merge must save more than E steps an action it holds (0.5)."
+        ),
     ] = None,
     min_frequency: Annotated[
         Optional[int], typer.Option(metavar="N", help="Least occurrences of a pair that merges (5).")
@@ -36,7 +43,8 @@ def command(
     max_length: Annotated[Optional[int], typer.Option(metavar="N", help="Longest routine, in actions (8).")] = None,
     max_skills: Annotated[Optional[int], typer.Option(metavar="N", help="Most nodes of the tree (256).")] = None,
     min_success_rate: Annotated[
-        Optional[float], typer.Option(metavar="R", help="Least success share of a pair that merges (0).")
+        Optional[float],
+        typer.Option(metavar="R", callback=finite, help="Least success share of a pair that merges (0)."),
     ] = None,
     min_families: Annotated[
         Optional[int], typer.Option(metavar="N", help="Least distinct task types that hold the pair (1).")
@@ -46,7 +54,11 @@ def command(
         typer.Option(metavar="HOW", help="`a a a` holds (a, a) twice: overlapping (default); once: disjoint."),
     ] = None,
     successes_only: Annotated[
-        Optional[bool], typer.Option("--successes-only/--all-outcomes", help="Count and merge by successes alone.")
+        Optional[bool],
+        typer.Option(
+            "--successes-only/--all-outcomes",
+            help="Count and merge by successes alone; task_types of a node then are those of successes that hold it.",
+        ),
     ] = None,
     stratify: Annotated[
         Optional[str],
@@ -69,14 +81,19 @@ def command(
         ),
     ] = False,
     sweep: Annotated[
-        Optional[str], typer.Option(metavar="FILE", help="Write all settings that --auto would try, with their scores.")
+        Optional[str],
+        typer.Option(metavar="FILE", parser=SIDE, help="Write all settings that --auto would try, with their scores."),
     ] = None,
     resumable: Annotated[
         bool, typer.Option("--resumable", help="Keep in the tree's header what a later --resume needs.")
     ] = False,
     resume: Annotated[
         Optional[str],
-        typer.Option(metavar="TREE", help="Go on with a tree of earlier episodes; FILE holds the new ones alone."),
+        typer.Option(
+            metavar="TREE",
+            parser=INPUT,
+            help="Go on with a tree of earlier episodes; FILE holds the new ones alone.",
+        ),
     ] = None,
     seed: Seed = 0,
     jobs: Annotated[int, typer.Option("-j", metavar="N", min=1, help="Processes for the repeated runs.")] = 1,

@@ -8,6 +8,7 @@ import typer
 
 from xskill.commands.options import Files, Output, Quiet, Rejects, Seed, To
 from xskill.commands.tree_options import TreeOption, one_stdin
+from xskill.commands.types import INPUT, finite
 
 
 def tile(
@@ -50,9 +51,12 @@ def instances(
         Optional[str],
         typer.Option(metavar="KIND", help="random-span: same lengths, random places; outcome: only full matches pay."),
     ] = None,
-    mix: Annotated[float, typer.Option(metavar="SHARE", help="Share of whole trajectories in the output.")] = 0.0,
+    mix: Annotated[
+        float, typer.Option(metavar="SHARE", callback=finite, help="Share of whole trajectories in the output.")
+    ] = 0.0,
     template: Annotated[
-        Optional[str], typer.Option(metavar="TOML", help="Texts of the prompt: system, task, action, observation.")
+        Optional[str],
+        typer.Option(metavar="TOML", parser=INPUT, help="Texts of the prompt: system, task, action, observation."),
     ] = None,
     profile: Annotated[
         Optional[str],
@@ -120,22 +124,35 @@ def reward(
     outcome: Annotated[
         str, typer.Option(metavar="FIELD", help="What a rollout got: success (0 or 1) or reward (graded).")
     ] = "success",
-    scale: Annotated[float, typer.Option(metavar="X", min=0, help="Factor of the bonus.")] = 2.0,
-    strength: Annotated[float, typer.Option(metavar="X", min=0, help="lambda of a group without a success.")] = 0.75,
+    scale: Annotated[float, typer.Option(metavar="X", min=0, callback=finite, help="Factor of the bonus.")] = 2.0,
+    strength: Annotated[
+        float, typer.Option(metavar="X", min=0, callback=finite, help="lambda of a group without a success.")
+    ] = 0.75,
     threshold: Annotated[
-        float, typer.Option(metavar="RATE", help="Success rate of a group from which on its lambda is 0.")
+        float,
+        typer.Option(metavar="RATE", callback=finite, help="Success rate of a group from which on its lambda is 0."),
     ] = 0.4,
     cap: Annotated[
         Optional[float],
-        typer.Option(metavar="C", min=0, help="Most that may be added: below 1, no failure can outscore a success."),
+        typer.Option(
+            metavar="C",
+            min=0,
+            callback=finite,
+            help="Most that may be added: below 1, no failure can outscore a success.",
+        ),
     ] = None,
     shaping: Annotated[
         Optional[str],
         typer.Option(metavar="KIND", help="potential: instead, a term for each turn that keeps the optimal policy."),
     ] = None,
-    gamma: Annotated[float, typer.Option(metavar="G", min=0, max=1, help="Discount, for --shaping potential.")] = 1.0,
+    gamma: Annotated[
+        float, typer.Option(metavar="G", min=0, max=1, callback=finite, help="Discount, for --shaping potential.")
+    ] = 1.0,
     potential_scale: Annotated[
-        float, typer.Option(metavar="X", min=0, help="Potential of a unit of bonus, for --shaping potential.")
+        float,
+        typer.Option(
+            metavar="X", min=0, callback=finite, help="Potential of a unit of bonus, for --shaping potential."
+        ),
     ] = 0.1,
     output: Output = None,
     to: To = None,
@@ -199,10 +216,11 @@ def context(
     """
     import msgspec
 
-    from xskill.errors import UsageError
+    from xskill.errors import BadData, UsageError
     from xskill.records import Episode
     from xskill.streams.read import read_records
     from xskill.streams.run import Run
+    from xskill.streams.terminal import clean
     from xskill.streams.text import open_lines
     from xskill.tree.context import Card, card, deck_of, estimate_tokens
     from xskill.tree.model import read_tree
@@ -218,7 +236,7 @@ def context(
         def write(name: str, kind: str | None, prefix: list[str]) -> None:
             text = card(deck, task_type=kind, prefix=prefix, budget=budget, most=routines)
             if form == "text":
-                write_line(text.encode() + b"\n")
+                write_line(clean(text).encode() + b"\n")
             else:
                 write_line(msgspec.json.encode(Card(id=name, context=text, n_tokens=estimate_tokens(text))))
 
@@ -226,6 +244,12 @@ def context(
         deck = deck_of(read)
         if without_episodes:
             known = {name for node in read.nodes for name in node.task_types or [] if name is not None}
+            if by_type and not known:
+                raise BadData("--by-type: this tree tells no task types; mine episodes that have a task_type")
+            for name in (name for name in task_type or [] if known and name not in known):
+                run.note(
+                    f"no routine was seen in the task type {name}: an empty card; known: {', '.join(sorted(known))}"
+                )
             for name in dict.fromkeys([*(task_type or []), *(sorted(known) if by_type else [])]):
                 write(name, name, [])
                 run.read += 1
