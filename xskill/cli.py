@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
-import os
 import sys
 from typing import Annotated, Any
 
@@ -14,7 +14,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from xskill import __version__
-from xskill.errors import EXIT_CLOSED_PIPE, EXIT_INTERRUPTED, EXIT_USAGE, XskillError
+from xskill.errors import EXIT_CANNOT_WRITE, EXIT_CLOSED_PIPE, EXIT_INTERRUPTED, EXIT_USAGE, XskillError
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "canon": ("xskill.commands.canon", "Turn raw agent logs into trajectories with canonical actions."),
@@ -64,8 +64,9 @@ class Commands(TyperGroup):
         except XskillError as error:
             _leave(error)
         except BrokenPipeError:
-            # Nobody reads any more. Python would complain once more when it flushes stdout at exit.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            from xskill.streams.standard import abandon
+
+            abandon()  # nobody reads any more
             raise typer.Exit(EXIT_CLOSED_PIPE) from None
         except KeyboardInterrupt:
             print("xskill: interrupted", file=sys.stderr)
@@ -137,7 +138,26 @@ def _root(
 
 def main() -> None:
     """Entry of the console script."""
-    app(prog_name="xskill")
+    from xskill.streams.standard import abandon, reserve
+
+    reserve()
+    try:
+        try:
+            app(prog_name="xskill")
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        abandon()
+        sys.exit(EXIT_CLOSED_PIPE)
+    except OSError as error:  # of --help and --version, or on a disk that failed beneath a library
+        abandon()
+        with contextlib.suppress(OSError):
+            print(f"xskill: cannot read or write{_place(error)}: {error.strerror or error}", file=sys.stderr)
+        sys.exit(EXIT_CANNOT_WRITE)
+
+
+def _place(error: OSError) -> str:
+    return f" {error.filename}" if error.filename else ""
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ The heavy text is never encoded again: the arrays are spliced into the original 
 from __future__ import annotations
 
 import io
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,6 +18,7 @@ from xskill.records import CreditsHeader, Trajectory, TurnCredit, decode, encode
 from xskill.rollouts.columns import Rollouts
 from xskill.rollouts.originals import CREDIT_COLUMNS, Originals, original_lines
 from xskill.streams.parquet_child import HEADER_KEY
+from xskill.streams.standard import to_stdout
 from xskill.streams.text import open_lines, replacing
 from xskill.streams.write import container_of, open_output
 
@@ -186,5 +186,4 @@ def write_frame(path: str | None, frame: Any, head: CreditsHeader | None = None)
         return
     buffer = io.BytesIO()
     frame.write_parquet(buffer, metadata=metadata)
-    sys.stdout.buffer.write(buffer.getbuffer())
-    sys.stdout.buffer.flush()
+    to_stdout(buffer.getbuffer())

@@ -1,6 +1,8 @@
-"""What a process does before it waits for input: send on what it has, so that a live log flows through a pipe.
+"""What a process does before it waits for input, and before it prints.
 
-Standard output is one for the whole process, and so is this list of what is still to be sent there.
+Before a read that would wait it sends on what it has, so that a live log flows through a pipe. Before text reaches
+standard output the progress bars go out of its way. Standard output and the terminal are one for the whole process,
+and so are the two lists here.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ import select
 from collections.abc import Callable, Iterator
 
 _unsent: list[Callable[[], None]] = []
+_bars: list[Callable[[], None]] = []
 
 
 @contextlib.contextmanager
@@ -27,3 +30,20 @@ def before_read(descriptor: int) -> None:
     if _unsent and not select.select([descriptor], [], [], 0)[0]:
         for flush in _unsent:
             flush()
+
+
+def show_bar(clear: Callable[[], None]) -> None:
+    """A progress bar is on the terminal; ``clear`` takes its line away until it moves again."""
+    _bars.append(clear)
+
+
+def hide_bar(clear: Callable[[], None]) -> None:
+    """The bar is gone."""
+    if clear in _bars:
+        _bars.remove(clear)
+
+
+def clear_bars() -> None:
+    """Call before text goes to standard output."""
+    for clear in _bars:
+        clear()

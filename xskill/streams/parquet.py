@@ -24,6 +24,7 @@ from xskill.streams.atomic import AtomicFile
 from xskill.streams.columns import columns_of, pack, schema_of, unpack
 from xskill.streams.parquet_child import HEADER_KEY
 from xskill.streams.source import Input
+from xskill.streams.standard import to_stdout
 
 R = TypeVar("R")
 
@@ -162,8 +163,8 @@ class ParquetWriter:
         whole = os.path.join(self._parts.name, "whole.parquet")
         lazy.sink_parquet(whole, row_group_size=_BATCH * 8, metadata=metadata)
         with open(whole, "rb") as file:
-            shutil.copyfileobj(file, sys.stdout.buffer)
-        sys.stdout.buffer.flush()
+            while block := file.read(1 << 20):
+                to_stdout(block)
 
 
 @contextmanager

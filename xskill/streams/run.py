@@ -11,6 +11,7 @@ from typing import Any
 
 from xskill.errors import BadData, BadRecord, NoRecord, XskillError
 from xskill.streams.atomic import AtomicFile
+from xskill.streams.live import hide_bar, show_bar
 from xskill.streams.source import Input
 from xskill.streams.terminal import clean_line
 
@@ -67,6 +68,11 @@ class Run:
         self.kept -= n
         self.dropped[reason] += n
 
+    def unreadable(self, error: BadRecord) -> None:
+        """The same as :meth:`bad` for a record that was not counted as read yet."""
+        self.read += 1
+        self.bad(error)
+
     def bad(self, error: BadRecord) -> None:
         """Write the bad record to the rejects file, or raise it when there is none."""
         if self._rejects is None:
@@ -111,6 +117,7 @@ class Run:
             leave=False,
             dynamic_ncols=True,
         )
+        show_bar(self._bar.clear)
 
     def progress(self, source: Input) -> None:
         """Move the bar to where the input is; cheap, and nothing without a bar."""
@@ -123,6 +130,7 @@ class Run:
 
     def end_input(self, source: Input, records: int) -> None:
         """Note that an input gave ``records`` records."""
+        self._close_bar()
         self._inputs.append((source.name, records))
 
     def check_input(self) -> None:
@@ -157,5 +165,6 @@ class Run:
 
     def _close_bar(self) -> None:
         if self._bar is not None:
+            hide_bar(self._bar.clear)
             self._bar.close()
             self._bar = None

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import stat
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Literal
@@ -81,7 +81,9 @@ class _Counted(io.RawIOBase):
         try:
             n: int = self._raw.readinto(buffer)  # type: ignore[attr-defined]
         except OSError as error:
-            raise NoInput(f"{self._name}: cannot read: {error.strerror}") from None
+            closed = error.errno == errno.EBADF and self._name == "-"
+            why = "standard input is closed" if closed else f"cannot read: {error.strerror}"
+            raise NoInput(f"{self._name}: {why}") from None
         self.count += n or 0
         return n
 
@@ -93,7 +95,7 @@ class _Counted(io.RawIOBase):
 
 def ensure_input(files: Sequence[str]) -> None:
     """Raise :class:`TerminalInput` when the command would wait for a person to type JSON."""
-    if not files and sys.stdin is not None and sys.stdin.isatty():
+    if (not files or "-" in files) and os.isatty(0):
         raise TerminalInput("no input: name a file, or pipe one in")
 
 
@@ -106,10 +108,9 @@ def open_input(name: str, warn: Callable[[str], None]) -> Input:
     """
     size: int | None = None
     if name == "-":
-        if sys.stdin is None:
-            raise NoInput("-: standard input is closed")
+        ensure_input([])
         # Read below Python's own buffer: what waits in the pipe must be seen.
-        raw: Any = open(sys.stdin.fileno(), "rb", buffering=0, closefd=False)  # noqa: SIM115 - closed by the reader
+        raw: Any = open(0, "rb", buffering=0, closefd=False)  # noqa: SIM115 - closed by the reader
     else:
         try:
             raw = open(name, "rb", buffering=0)  # noqa: SIM115 - closed by the reader

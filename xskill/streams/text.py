@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 import time
 import zlib
 from collections.abc import Callable, Iterator
@@ -12,6 +11,7 @@ from typing import Any
 from xskill.errors import XskillError
 from xskill.streams.atomic import AtomicFile
 from xskill.streams.live import sending
+from xskill.streams.standard import to_stdout
 
 _FLUSH_AFTER = 0.5
 _BATCH = 1 << 16
@@ -25,7 +25,7 @@ def open_lines(path: str | None) -> Iterator[Callable[[bytes], None]]:
     ``path`` None or ``-`` the lines go to stdout as they come.
     """
     if path is None or path == "-":
-        stdout = _Batch(_to_stdout)
+        stdout = _Batch(to_stdout)
         try:
             with sending(stdout.flush):
                 yield stdout.write
@@ -47,7 +47,7 @@ def write_text(path: str | None, text: str) -> None:
     """Write a report to stdout (``path`` None or ``-``) or atomically to a file; it ends with one newline."""
     data = (text.rstrip("\n") + "\n").encode("utf-8", "replace")
     if path is None or path == "-":
-        _to_stdout(data)
+        to_stdout(data)
         return
     with replacing(path) as target:
         target.write(data)
@@ -90,11 +90,6 @@ class _Batch:
             self._parts.clear()
             self._size = 0
         self._sent = time.monotonic()
-
-
-def _to_stdout(data: bytes) -> None:
-    sys.stdout.buffer.write(data)
-    sys.stdout.buffer.flush()
 
 
 def _compressor(path: str) -> Any:

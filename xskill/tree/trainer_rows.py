@@ -14,6 +14,7 @@ import msgspec
 import polars as pl
 
 from xskill.errors import UsageError
+from xskill.streams.standard import to_stdout
 from xskill.streams.text import open_lines, replacing
 from xskill.streams.write import container_of
 from xskill.tree.instances import Instance
@@ -122,9 +123,7 @@ def write_rows(instances: Iterable[Instance], trainer: str, path: str | None, to
         buffer = io.BytesIO()
         frame.write_parquet(buffer)
         if path is None or path == "-":
-            import sys
-
-            sys.stdout.buffer.write(buffer.getvalue())
+            to_stdout(buffer.getvalue())
         else:
             with replacing(path) as target:
                 target.write(buffer.getvalue())

@@ -1,0 +1,54 @@
+"""The standard streams when they misbehave: closed before we began, or on a full disk."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+from xskill.errors import CannotWrite
+from xskill.streams.live import clear_bars
+
+
+def reserve() -> None:
+    """Put in the place of a closed standard stream one on which every read or write fails.
+
+    Else the next file that is opened would get its number, and what is printed would land in that file.
+    """
+    for number, flag in ((0, os.O_WRONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, flag), True)
+    if sys.stdout is None:
+        sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115 - lives as long as the process
+    if sys.stderr is None:
+        sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
+
+
+def to_stdout(data: Any) -> None:
+    """Write bytes to standard output, at once.
+
+    Raises:
+        BrokenPipeError: nobody reads any more.
+        CannotWrite: the disk is full, standard output is closed.
+    """
+    clear_bars()
+    try:
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        abandon()
+        raise cannot_write(error) from None
+
+
+def abandon() -> None:
+    """Send what is still buffered nowhere: Python would complain when it flushes at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+def cannot_write(error: OSError) -> CannotWrite:
+    """The error of a write to standard output."""
+    return CannotWrite(f"standard output: cannot write: {error.strerror}")
