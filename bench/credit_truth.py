@@ -13,10 +13,11 @@ mean over its copies, as the gradient sees it. The truth of a turn is
 "copies" is r with the advantage copy by copy (weights 1/k): methods that give each leaf's copy of a shared turn a value
 of its own agree with the truth on average only, and lose that in minibatches and under clipping.
 
-r is Pearson's correlation over all turns of all questions, with its standard error (jackknife over groups of
-questions); mse the mean squared error after the best single scale
+r is Pearson's correlation over all turns of all questions; mse the mean squared error after the best single scale
 (a learning rate absorbs it), in units of the truth's variance: 1 is no better than crediting nothing. Turns of
 questions whose rewards are all equal count, with the 0 (or whatever the official code says) that they get.
+Everything is repeated with fresh MDPs and rollouts for each seed: means, with the standard error over seeds.
+"less ours" is r less that of TreeOPSD's pointwise credit on the same rollouts, with the error of the paired difference.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ from xskill.credit.methods import Config, run_method
 from xskill.rollouts.build import build, summary
 from xskill.rollouts.gather import Gather, Rollout, RolloutParent, RolloutStep
 
-STATES, ACTIONS, HORIZON, QUESTIONS = 12, 3, 8, 600
-FOLDS = 20
+STATES, ACTIONS, HORIZON = 12, 3, 8
+SEEDS, QUESTIONS = 12, 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +106,10 @@ def sample(mdp: Mdp, rng: np.random.Generator, chains: int, branches: int, quest
     return made
 
 
-def measure(mdps: list[Mdp], scheme: tuple[int, int], configs: dict[str, Config], seed: int) -> dict[str, Any]:
-    """r and mse of each method against both truths, over the turns (nodes) of all questions."""
-    rng = np.random.default_rng(seed)
+def measure(
+    mdps: list[Mdp], rng: np.random.Generator, scheme: tuple[int, int], configs: dict[str, Config]
+) -> tuple[float, dict[str, list[float]]]:
+    """The cost of the rollouts, and :data:`MEASURES` of each method over the turns (nodes) of all questions."""
     gather = Gather()
     advantage: list[float] = []
     outcome: list[float] = []
@@ -125,23 +127,22 @@ def measure(mdps: list[Mdp], scheme: tuple[int, int], configs: dict[str, Config]
     def per_node(x: Any) -> Any:
         return np.bincount(trie.node, x, trie.n_nodes)[turns] / shared[turns]
 
-    truths = {"advantage": per_node(np.array(advantage)), "outcome": per_node(np.array(outcome))}
-    fold = trie.question[turns] % FOLDS
-    found: dict[str, Any] = {"cost": summary(rollouts, trie)["cost"]}
+    found = {}
     for name, config in configs.items():
         credit = np.nan_to_num(run_method(rollouts, trie, config).credit)
-        x = per_node(credit)
-        found[name] = {truth: agreement(x, y, fold) for truth, y in truths.items()}
-        found[name]["copies"] = weighted_correlation(credit, np.array(advantage), 1 / shared[trie.node])
-    return found
+        by_node = (agreement(per_node(credit), per_node(np.array(truth))) for truth in (advantage, outcome))
+        copies = weighted_correlation(credit, np.array(advantage), 1 / shared[trie.node])
+        found[name] = [*(value for pair in by_node for value in pair), copies]
+    return summary(rollouts, trie)["cost"], found
 
 
-def agreement(x: Any, y: Any, fold: Any) -> tuple[float, float, float]:
-    """Correlation, its standard error, and mean squared error after the best scale in units of the truth's."""
+MEASURES = ("r", "mse", "outcome r", "outcome mse", "copies r")
+
+
+def agreement(x: Any, y: Any) -> tuple[float, float]:
+    """Correlation, and mean squared error after the best scale in units of the truth's."""
     scale = (x @ y) / max(1e-12, x @ x)
-    without = np.array([np.corrcoef(x[fold != i], y[fold != i])[0, 1] for i in range(FOLDS)])
-    error = np.sqrt((FOLDS - 1) / FOLDS * ((without - without.mean()) ** 2).sum())
-    return float(np.corrcoef(x, y)[0, 1]), float(error), float(((scale * x - y) ** 2).mean() / (y**2).mean())
+    return float(np.corrcoef(x, y)[0, 1]), float(((scale * x - y) ** 2).mean() / (y**2).mean())
 
 
 def weighted_correlation(x: Any, y: Any, weight: Any) -> float:
@@ -170,20 +171,24 @@ METHODS = {
 def main() -> None:
     """Print the tables, whatever they say."""
     for deterministic in (True, False):
-        rng = np.random.default_rng(7)
-        mdps = [random_mdp(rng, deterministic) for _ in range(QUESTIONS)]
         kind = "deterministic" if deterministic else "stochastic"
-        print(f"\n{kind} environment, {QUESTIONS} questions, budget 8 full rollouts each")
-        print(f"{'rollouts':9s} {'cost':>5s} {'method':26s} {'advantage':>22s} {'outcome':>22s} {'copies':>7s}")
-        print(f"{'':42s} {'r':>6s} {'± se':>7s} {'mse':>7s} {'r':>6s} {'± se':>7s} {'mse':>7s} {'r':>7s}")
-        for chains, branches in ((4, 2), (8, 0), (2, 6)):
-            found = measure(mdps, (chains, branches), METHODS, 11)
-            cost = found.pop("cost")
-            for name, by_truth in found.items():
-                copies = by_truth.pop("copies")
-                cells = [f"{r:6.3f} {error:7.3f} {mse:7.3f}" for r, error, mse in by_truth.values()]
-                cells.append(f"{copies:7.3f}")
-                print(f"({chains},{branches})     {cost:5.2f} {name:26s} {' '.join(cells)}")
+        print(f"\n{kind} environment, {SEEDS} seeds of {QUESTIONS} questions, budget 8 full rollouts each")
+        head = " ".join(f"{name:>14s}" for name in (*MEASURES, "less ours"))
+        print(f"{'rollouts':9s} {'cost':>5s} {'method':25s} {head}")
+        for scheme in ((4, 2), (8, 0), (2, 6)):
+            costs, runs = [], []
+            for seed in range(SEEDS):
+                rng = np.random.default_rng([seed, deterministic])
+                mdps = [random_mdp(rng, deterministic) for _ in range(QUESTIONS)]
+                cost, found = measure(mdps, rng, scheme, METHODS)
+                costs.append(cost)
+                runs.append(np.array(list(found.values())))
+            values = np.array(runs)  # [seed, method, measure]
+            values = np.concatenate([values, values[:, :, :1] - values[:, :1, :1]], axis=2)
+            mean, error = values.mean(0), values.std(0, ddof=1) / np.sqrt(SEEDS)
+            for name, means, errors in zip(METHODS, mean, error, strict=True):
+                cells = " ".join(f"{m:6.3f} ± {e:5.3f}" for m, e in zip(means, errors, strict=True))
+                print(f"{scheme!s:9s} {np.mean(costs):5.2f} {name:25s} {cells}")
 
 
 if __name__ == "__main__":
