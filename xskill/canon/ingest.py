@@ -41,13 +41,14 @@ class Log:
     """An input whose mode and format are known.
 
     ``lines`` yields the numbered raw lines of the modes ``lines`` and ``text`` (a blank one is empty);
-    ``document`` holds the bytes of a document.
+    ``document`` holds the bytes of a document. ``stream`` stands behind the last line that ``lines`` gave.
     """
 
     mode: Mode
     format: Format
     lines: Iterator[Line]
     document: bytes = b""
+    stream: io.BufferedReader[Any] | None = None
 
 
 def open_log(source: Input, forced: Format | None = None) -> Log:
@@ -60,7 +61,7 @@ def open_log(source: Input, forced: Format | None = None) -> Log:
         BadRecord: no format claims the input, or nothing in it can be parsed.
     """
     stream = _utf8(source)
-    lines = _lines(stream, source.name)
+    lines = numbered(stream, source.name)
     head: list[Line] = []
     for line in lines:
         if line[1]:
@@ -74,7 +75,7 @@ def open_log(source: Input, forced: Format | None = None) -> Log:
     if first[:1] == b"{":
         value = _quiet(first)
         if isinstance(value, dict):
-            return _line_mode(value, head, lines, forced, source)
+            return _line_mode(value, head, lines, stream, forced, source)
     if first[:1] not in (b"{", b"["):
         _refuse_binary(first, source.name)
         text = _text_format(head, lines) if forced is None else None
@@ -86,7 +87,7 @@ def open_log(source: Input, forced: Format | None = None) -> Log:
     filled = sum(1 for _, line in head if line)
     if filled > 1 and whole * 2 >= filled and any(isinstance(value, dict) for value in values):
         fmt = forced or _vote([value for value in values if isinstance(value, dict)], source)
-        return Log("lines", fmt, chain(head, lines))
+        return Log("lines", fmt, chain(head, lines), stream=stream)
     if first[:1] not in (b"{", b"["):
         raise unknown_format(source.name)
     return _document_mode(head, stream, forced, source)
@@ -128,13 +129,18 @@ def unknown_format(name: str) -> BadRecord:
 
 
 def _line_mode(
-    value: dict[str, Any], head: list[Line], lines: Iterator[Line], forced: Format | None, source: Input
+    value: dict[str, Any],
+    head: list[Line],
+    lines: Iterator[Line],
+    stream: io.BufferedReader[Any],
+    forced: Format | None,
+    source: Input,
 ) -> Log:
     fmt = forced or detect_value(value)
     if fmt is None or (fmt.unit == "stream" and forced is None):
         _more(head, lines, _HEAD_LINES)
         fmt = _vote([_quiet(line) for _, line in head], source)
-    return Log("lines", fmt, chain(head, lines))
+    return Log("lines", fmt, chain(head, lines), stream=stream)
 
 
 def _document_mode(head: list[Line], stream: BinaryIO, forced: Format | None, source: Input) -> Log:
@@ -222,10 +228,13 @@ def _quiet(line: bytes) -> Any:
         return None
 
 
-def _lines(stream: BinaryIO, name: str) -> Iterator[Line]:
-    r"""Numbered lines without their ends; ``\n`` alone ends a line, and a blank one is empty."""
+def numbered(stream: BinaryIO, name: str, number: int = 0) -> Iterator[Line]:
+    r"""Lines without their ends, numbered from ``number`` + 1; ``\n`` alone ends a line, and a blank one is empty.
+
+    Raises:
+        BadRecord: a line longer than :data:`xskill.streams.lines.MAX_LINE`.
+    """
     readline = stream.readline
-    number = 0
     while line := readline(MAX_LINE + 1):
         number += 1
         if len(line) > MAX_LINE:
@@ -247,7 +256,7 @@ def _refuse_binary(line: bytes, name: str) -> None:
         raise BadRecord("a binary file that is no log xskill knows", file=name, byte=at)
 
 
-def _utf8(source: Input) -> BinaryIO:
+def _utf8(source: Input) -> io.BufferedReader[Any]:
     """The stream as UTF-8: a UTF-16 byte order mark makes it decoded on the way."""
     head = source.stream.peek(2)[:2]
     if head in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):

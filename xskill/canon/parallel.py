@@ -1,47 +1,53 @@
 """``canon -j N``: the same stream from several processes, byte for byte.
 
-Batches of lines (and small files, and files in which a record is more than a line, whole) go to worker processes
-and come back in order. The profile of an environment is chosen from the first record in which it comes up: a
-worker that meets an undecided one says so, and its batch is done again when everything before it has been.
+Chunks of lines (and small files, and files in which a record is more than a line, whole) go to worker processes
+and come back in order, as one block of lines each: this process looks into neither. The profile of an environment
+is chosen from the first record in which it comes up: a worker that meets an undecided one says so, and its chunk
+is done again when everything before it has been.
 """
 
 from __future__ import annotations
 
-import multiprocessing
+import contextlib
+import io
 import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import groupby
 from typing import Any
 
 from xskill.canon.actions import Sample
 from xskill.canon.assemble import Assembler, Undecided
+from xskill.canon.chunks import Chunk, chunks_of_file, chunks_of_stream
 from xskill.canon.convert import Converter, Event, open_whole, place_of
 from xskill.canon.episode import Place
 from xskill.canon.formats import BY_NAME
 from xskill.canon.formats.table import Format
-from xskill.canon.ingest import Line, Log
+from xskill.canon.ingest import Line, Log, numbered
 from xskill.canon.pipeline import Begin, Item, Settings, Totals, collect, read_input
 from xskill.canon.profile import detect_profile
 from xskill.errors import BadRecord, XskillError
+from xskill.streams.pool import Job, Pool, open_pool
 from xskill.streams.source import Input, ensure_input, open_input
 
-BATCH = 1 << 20
-"""Bytes of lines that go to a worker at once, and the largest file that goes whole."""
+_SMALL = 1 << 20
+"""Size of the largest file that goes whole."""
+_FIRST = 1 << 16
+"""Bytes of lines that are done here, so that the usual environments are decided before the others start."""
 
 
 @dataclass(slots=True)
 class _Batch:
-    """Lines of one input."""
+    """Whole lines of one input."""
 
     name: str
     stem: str
     file: str | None
     format: str | None
     """null = the format that ``--map`` describes."""
-    lines: list[Line]
+    chunk: Chunk
     decided: dict[str, str]
 
 
@@ -59,47 +65,37 @@ _worker: dict[str, Any] = {}
 """Settings, forced format and assembler of this worker process."""
 
 
-def read_logs_parallel(
+@contextlib.contextmanager
+def open_logs_parallel(
     files: Sequence[str], settings: Settings, totals: Totals, *, note: Callable[[str], None], workers: int
-) -> Iterator[Item]:
-    """As :func:`xskill.canon.pipeline.read_logs`, with worker processes.
+) -> Iterator[Iterator[Item]]:
+    """As :func:`xskill.canon.pipeline.read_logs`, with worker processes, which end with the block.
 
-    Raises:
-        XskillError: a worker died.
+    Several trajectories come in one piece, with newlines between them.
     """
     forced = settings.forced()
     ensure_input(files)
-    context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_start, initargs=(settings,))
-    try:
-        yield from _Stream(pool, workers, settings, totals, note).read(files or ["-"], forced)
-    except BrokenProcessPool:
-        raise XskillError("canon: a worker process died (out of memory?); try with -j 1") from None
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+    with open_pool(workers, partial(_start, settings)) as pool:
+        yield _Stream(pool, workers, settings, totals, note).read(files or ["-"], forced)
 
 
 class _Stream:
     """Jobs in flight, in the order of the input."""
 
     def __init__(
-        self,
-        pool: ProcessPoolExecutor,
-        workers: int,
-        settings: Settings,
-        totals: Totals,
-        note: Callable[[str], None],
+        self, pool: Pool, workers: int, settings: Settings, totals: Totals, note: Callable[[str], None]
     ) -> None:
         self.pool = pool
         self.room = 2 * workers + 1
         self.totals = totals
         self.note = note
-        self.waiting: deque[tuple[_Batch | None, Future[_Done]] | Begin] = deque()
+        self.waiting: deque[tuple[_Batch | None, Job[_Done]] | Begin] = deque()
         self.assembler = Assembler(settings.choices)
 
     def read(self, files: Sequence[str], forced: Format | None) -> Iterator[Item]:
         for name in files:
             yield from self._input(name, forced)
+            yield from self._drain(self.room)
         yield from self._drain(0)
 
     def _input(self, name: str, forced: Format | None) -> Iterator[Item]:
@@ -111,7 +107,7 @@ class _Stream:
         source = None
         try:
             source = open_input(name, self.note)
-            small = source.size is not None and source.size <= BATCH
+            small = source.size is not None and source.size <= _SMALL
             if name != "-" and (small or source.container != "text"):
                 source.stream.close()
                 self._submit_file(name, source)
@@ -139,22 +135,18 @@ class _Stream:
                 source.stream.close()
 
     def _lines(self, log: Log, source: Input, forced: Format | None) -> Iterator[Item]:
-        """The first batch is done here, so that the usual environments are decided before the others start."""
+        yield from self._drain(0)
+        yield Begin(source.name, source)
         place = place_of(source)
-        name = None if forced is not None and forced.name not in BY_NAME else log.format.name
+        place.tally = self.totals.tally(log.format.name)
         decided: dict[str, str] = {}
-        first = True
-        for lines in _batches(log.lines):
-            if first:
-                yield from self._drain(0)
-                yield Begin(source.name, source)
-                self.assembler.decided = decided
-                place.tally = self.totals.tally(log.format.name)
-                yield from Converter(self.assembler, source.name, self.totals.losses).lines(log.format, lines, place)
-                collect(self.assembler, self.totals)
-                first = False
-                continue
-            batch = _Batch(source.name, place.stem, place.file, name, lines, decided)
+        self.assembler.decided = decided
+        first = _Taken(log.lines)
+        yield from Converter(self.assembler, source.name, self.totals.losses).lines(log.format, first, place)
+        collect(self.assembler, self.totals)
+        name = None if forced is not None and forced.name not in BY_NAME else log.format.name
+        for chunk in _chunks(log, source, first.number):
+            batch = _Batch(source.name, place.stem, place.file, name, chunk, decided)
             self.waiting.append((batch, self.pool.submit(_do_lines, batch)))
             yield from self._drain(self.room)
         yield from self._drain(0)
@@ -177,30 +169,37 @@ class _Stream:
             if isinstance(job, Begin):
                 yield job
                 continue
-            batch, future = job
-            done = future.result()
+            batch, running = job
+            done = self.pool.result(running)
             while done.undecided is not None and batch is not None:
                 key, sample = done.undecided
                 if key not in batch.decided:
                     batch.decided[key] = detect_profile(key or None, sample)
-                done = self.pool.submit(_do_lines, batch).result()
+                done = self.pool.result(self.pool.submit(_do_lines, batch))
             self.totals.add(done.totals)
             for text in done.notes:
                 self.note(text)
             yield from done.events
 
 
-def _batches(lines: Iterator[Line]) -> Iterator[list[Line]]:
-    batch: list[Line] = []
-    size = 0
-    for line in lines:
-        batch.append(line)
-        size += len(line[1])
-        if size >= BATCH:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
+class _Taken:
+    """The first lines of a log; ``number`` is that of the last one."""
+
+    def __init__(self, lines: Iterator[Line]) -> None:
+        self._lines = lines
+        self.number = 0
+
+    def __iter__(self) -> Iterator[Line]:
+        size = 0
+        while size < _FIRST and (line := next(self._lines, None)) is not None:
+            self.number, size = line[0], size + len(line[1]) + 1
+            yield line
+
+
+def _chunks(log: Log, source: Input, before: int) -> Iterator[Chunk]:
+    if source.path is not None and log.stream is source.stream:
+        return chunks_of_file(source.path, before)
+    return chunks_of_stream(log.stream, before) if log.stream is not None else iter(())
 
 
 def _start(settings: Settings) -> None:
@@ -216,8 +215,9 @@ def _do_lines(batch: _Batch) -> _Done:
     assembler.decided, assembler.may_decide = batch.decided, False
     fmt = BY_NAME[batch.format] if batch.format is not None else _worker["forced"]
     place = Place(batch.stem, batch.file, tally=done.totals.tally(fmt.name))
+    lines = numbered(io.BytesIO(batch.chunk.read()), batch.name, batch.chunk.before)
     try:
-        done.events = list(Converter(assembler, batch.name, done.totals.losses).lines(fmt, batch.lines, place))
+        done.events = _joined(Converter(assembler, batch.name, done.totals.losses).lines(fmt, lines, place), batch.name)
     except Undecided as error:
         collect(assembler, Totals())
         return _Done(undecided=(error.key, error.sample))
@@ -230,7 +230,23 @@ def _do_file(name: str) -> _Done:
     assembler: Assembler = _worker["assembler"]
     assembler.may_decide = True
     items = read_input(name, _worker["forced"], assembler, done.totals, done.notes.append)
-    done.events = [item for item in items if not isinstance(item, Begin)]
+    done.events = _joined((item for item in items if not isinstance(item, Begin)), name)
     collect(assembler, done.totals)
     done.totals.files = 0
     return done
+
+
+def _joined(events: Iterator[Event], name: str) -> list[Event]:
+    """The trajectories between bad records in one piece each."""
+    made: list[Event] = []
+    for kind, run in groupby(_told(events, name), key=type):
+        alike: list[Any] = list(run)
+        made += [b"\n".join(alike)] if kind is bytes else alike
+    return made
+
+
+def _told(events: Iterator[Event], name: str) -> Iterator[Event]:
+    try:
+        yield from events
+    except BadRecord as error:
+        yield error.at(name)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
 from xskill.commands.options import Files, Output, Quiet, Rejects, To
+from xskill.commands.types import INPUT, SIDE
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from xskill.canon.learn import Learner
-    from xskill.canon.pipeline import Totals
+    from xskill.canon.pipeline import Item, Settings, Totals
+    from xskill.streams.run import Run
 
 
 def command(
@@ -35,7 +40,9 @@ def command(
     profile: Annotated[
         Optional[str],
         typer.Option(
-            metavar="NAME|FILE", help="Rules for the actions; default: detect for each source and environment."
+            metavar="NAME|FILE",
+            parser=INPUT,
+            help="Rules for the actions; default: detect for each source and environment.",
         ),
     ] = None,
     success_if: Annotated[
@@ -47,7 +54,9 @@ def command(
     ] = None,
     outcomes: Annotated[
         Optional[str],
-        typer.Option(metavar="FILE", help="Join success and reward from a second file (JSON, JSONL, CSV, Parquet)."),
+        typer.Option(
+            metavar="FILE", parser=INPUT, help="Join success and reward from a second file (JSON, JSONL, CSV, Parquet)."
+        ),
     ] = None,
     outcomes_key: Annotated[
         Optional[str],
@@ -66,17 +75,22 @@ def command(
         typer.Option(metavar="MARK,…", help="Leave out episodes so marked: subagents, headless, demos, …"),
     ] = None,
     unmatched: Annotated[
-        Optional[str], typer.Option(metavar="FILE", help="List the raw actions that the profile does not know.")
+        Optional[str],
+        typer.Option(metavar="FILE", parser=SIDE, help="List the raw actions that the profile does not know."),
     ] = None,
     learn: Annotated[
         Optional[str],
         typer.Option(
-            metavar="OUT.toml", help="Mine templates from the raw actions and write a profile to edit and use."
+            metavar="OUT.toml",
+            parser=SIDE,
+            help="Mine templates from the raw actions and write a profile to edit and use.",
         ),
     ] = None,
     report: Annotated[
         Optional[str],
-        typer.Option(metavar="FILE", help="Say per format what was not carried over (JSON if FILE ends in .json)."),
+        typer.Option(
+            metavar="FILE", parser=SIDE, help="Say per format what was not carried over (JSON if FILE ends in .json)."
+        ),
     ] = None,
     as_name: Annotated[
         str, typer.Option("--as", metavar="NAME", help="trajectory, or atif (Agent Trajectory Interchange Format 1.7).")
@@ -97,7 +111,7 @@ def command(
     only from a verifier's word (a reward, a resolved flag, a scorer); what the agent claims goes to extra.claim.
     """
     from xskill.canon.assemble import Choices
-    from xskill.canon.pipeline import Settings, read_logs
+    from xskill.canon.pipeline import Settings
     from xskill.errors import BadRecord, UsageError
     from xskill.records import Trajectory
     from xskill.streams.run import Run
@@ -133,22 +147,23 @@ def command(
     settings = Settings(choices, from_format, field_map, report is not None)
     totals = settings.totals()
     learner = _learner() if learn is not None else None
+    whole = as_name == "trajectory" and learner is None and container_of(output, to) != "parquet"
     with Run("canon", quiet=quiet, rejects=rejects) as run:
-        if jobs == 1:
-            items = read_logs(files or [], settings, totals, note=run.note)
-        else:
-            from xskill.canon.parallel import read_logs_parallel
-
-            items = read_logs_parallel(files or [], settings, totals, note=run.note, workers=jobs)
-        with open_output(output, to=to, kind=Trajectory) as out:
+        with (
+            _reading(files or [], settings, totals, run, jobs) as items,
+            open_output(output, to=to, kind=Trajectory) as out,
+        ):
             source, before = None, 0
             for item in items:
                 if isinstance(item, bytes):
-                    run.read += 1
-                    run.kept += 1
-                    if learner is not None:
-                        _learn(learner, item)
-                    out.write_line(item if as_name == "trajectory" else _atif(item))
+                    lines = [item] if whole else item.split(b"\n")
+                    count = item.count(b"\n") + 1
+                    run.read += count
+                    run.kept += count
+                    for line in lines:
+                        if learner is not None:
+                            _learn(learner, line)
+                        out.write_line(line if as_name == "trajectory" else _atif(line))
                     if source is not None:
                         run.progress(source)
                 elif isinstance(item, BadRecord):
@@ -173,6 +188,19 @@ def command(
             write_text(report, report_text(totals, as_json=report.endswith(".json")))
         if learner is not None:
             write_text(learn, learner.toml())
+
+
+def _reading(
+    files: list[str], settings: Settings, totals: Totals, run: Run, jobs: int
+) -> AbstractContextManager[Iterator[Item]]:
+    """What the inputs hold; with workers several trajectories at once."""
+    if jobs == 1:
+        from xskill.canon.pipeline import read_logs
+
+        return nullcontext(read_logs(files, settings, totals, note=run.note))
+    from xskill.canon.parallel import open_logs_parallel
+
+    return open_logs_parallel(files, settings, totals, note=run.note, workers=jobs)
 
 
 def _mark(word: str) -> str:

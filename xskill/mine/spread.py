@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
-from functools import partial
-from multiprocessing import get_context
 from typing import TypeVar
+
+from xskill.streams.pool import open_pool
 
 T = TypeVar("T")
 
@@ -20,9 +19,9 @@ def spread(task: Callable[[int], T], n: int, jobs: int = 1) -> list[T]:
     if jobs <= 1:
         return [task(number) for number in range(n)]
     shares = [range(first, n, jobs) for first in range(jobs)]
-    results: list[list[T]]
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        results = list(pool.map(partial(_run, task), shares))
+    with open_pool(jobs) as pool:
+        running = [pool.submit(_run, task, share) for share in shares]
+        results = [pool.result(job) for job in running]
     return [results[number % jobs][number // jobs] for number in range(n)]
 
 

@@ -8,14 +8,17 @@ not fit (another type, NaN, a lone surrogate) is left to the slow way, which kno
 from __future__ import annotations
 
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any
 
 import msgspec
+from msgspec import UNSET
 
 from xskill.canon.episode import RawEpisode, RawStep
 from xskill.records import Kind
 
 _MAX_KEYS = 64
+_MORE = [f"more_{i}" for i in range(_MAX_KEYS)]
 _MADE = ("source", "actions", "args")
 """Fields that assembling fills: a line with such a key is left to the slow way."""
 _OURS = ("claim", "options", "marks", "record", "suffix")
@@ -47,7 +50,7 @@ Shape = tuple[tuple[str, ...], tuple[str, ...]]
 def _decoder(shape: Shape) -> msgspec.json.Decoder[Any]:
     step = msgspec.defstruct("_StepWith", _fields(shape[1]), bases=(_Step,), forbid_unknown_fields=True, gc=False)
     fields: list[Any] = [("steps", list[step]), ("parent", Any, None), *_fields(shape[0])]  # type: ignore[valid-type]
-    fields += [(name, msgspec.UnsetType, msgspec.UNSET) for name in _MADE]
+    fields += [(name, msgspec.UnsetType, UNSET) for name in _MADE]
     fields += [(name, Any, msgspec.field(default=_DEFAULTS[name], name=f"\x7f{name}")) for name in _OURS]
     kind = msgspec.defstruct(
         "_EpisodeWith", fields, bases=(RawEpisode,), forbid_unknown_fields=True, kw_only=True, gc=False
@@ -57,7 +60,7 @@ def _decoder(shape: Shape) -> msgspec.json.Decoder[Any]:
 
 def _fields(keys: tuple[str, ...]) -> list[Any]:
     """One field for each key, absent unless the log has it."""
-    return [(f"more_{i}", Any, msgspec.field(default=msgspec.UNSET, name=key)) for i, key in enumerate(keys)]
+    return [(_MORE[i], Any, msgspec.field(default=UNSET, name=key)) for i, key in enumerate(keys)]
 
 
 class TypedEpisodes:
@@ -85,32 +88,45 @@ class TypedEpisodes:
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return None
         top, inner = self._shape
-        _collect(episode, top)
+        if top:
+            _collect(episode, list(enumerate(top)))
+        steps = episode.steps
         if len(inner) == 1:
-            key = inner[0]
-            for step in episode.steps:
-                value = step.more_0
-                if value is not msgspec.UNSET:
-                    step.extra = {key: value} if step.extra is None else {key: value, **step.extra}
-                    step.more_0 = msgspec.UNSET
-        elif inner:
-            for step in episode.steps:
-                _collect(step, inner)
+            _collect_one(steps, 0, inner[0])
+        elif inner and steps:
+            # Logs of several shapes: most lines have but few of all the keys that the log has.
+            columns = zip(*map(attrgetter(*_MORE[: len(inner)]), steps), strict=True)
+            told = [i for i, column in enumerate(columns) if column.count(UNSET) < len(steps)]
+            if len(told) == 1:
+                _collect_one(steps, told[0], inner[told[0]])
+            elif told:
+                keys = [(i, inner[i]) for i in told]
+                for step in steps:
+                    _collect(step, keys)
         made: RawEpisode = episode
         return made
 
 
-def _collect(holder: Any, keys: tuple[str, ...]) -> None:
-    """Move the further fields into ``extra``."""
+def _collect(holder: Any, keys: list[tuple[int, str]]) -> None:
+    """Move the further fields of these numbers into ``extra``."""
     extra = {}
-    for index, key in enumerate(keys):
-        name = f"more_{index}"
+    for index, key in keys:
+        name = _MORE[index]
         value = getattr(holder, name)
-        if value is not msgspec.UNSET:
+        if value is not UNSET:
             extra[key] = value
-            setattr(holder, name, msgspec.UNSET)
+            setattr(holder, name, UNSET)
     if extra:
         holder.extra = {**extra, **holder.extra} if holder.extra else extra
+
+
+def _collect_one(steps: list[Any], index: int, key: str) -> None:
+    """The same for steps with a single further field."""
+    unset, name = UNSET, _MORE[index]
+    for step, value in zip(steps, list(map(attrgetter(name), steps)), strict=True):
+        if value is not unset:
+            setattr(step, name, unset)
+            step.extra = {key: value} if step.extra is None else {key: value, **step.extra}
 
 
 def _shape_of(raw: bytes) -> Shape | None:

@@ -1,0 +1,83 @@
+"""An input of lines, cut into chunks of whole lines; of a plain file only the places are told."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from xskill.errors import BadRecord
+from xskill.streams.lines import MAX_LINE
+
+SIZE = 1 << 20
+"""Bytes that a chunk has at most, unless a line is longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Whole lines: themselves, or where in a file they are."""
+
+    before: int
+    """Number of lines before these."""
+    lines: bytes = b""
+    path: str | None = None
+    offset: int = 0
+    size: int = 0
+
+    def read(self) -> bytes:
+        """The lines, with their ends."""
+        if self.path is None:
+            return self.lines
+        with open(self.path, "rb", buffering=0) as file:
+            return os.pread(file.fileno(), self.size, self.offset)
+
+
+def chunks_of_file(path: str, before: int) -> Iterator[Chunk]:
+    """Where a file's lines are, after the first ``before``; a line that is too long ends it, for the reader to tell."""
+    with open(path, "rb") as file:
+        for _ in range(before):
+            file.readline()
+        start = end = file.tell()
+        buffer = bytearray(SIZE)
+        while n := file.readinto(buffer):
+            lines = buffer.count(b"\n", 0, n)
+            if lines:
+                whole = end + buffer.rfind(b"\n", 0, n) + 1
+                yield Chunk(before, path=path, offset=start, size=whole - start)
+                before, start = before + lines, whole
+            end += n
+            if end - start > MAX_LINE:
+                break
+        if end > start:
+            yield Chunk(before, path=path, offset=start, size=end - start)
+
+
+def chunks_of_stream(stream: io.BufferedReader[Any], before: int) -> Iterator[Chunk]:
+    """The rest of a stream, of which ``before`` lines have been read; a line that is too long ends it as well.
+
+    Raises:
+        BadRecord: damaged compression, after the last line before it.
+    """
+    pending = bytearray()
+    whole = 0  # up to there these are whole lines
+    try:
+        while data := stream.read1(SIZE):
+            end = data.rfind(b"\n") + 1
+            whole = len(pending) + end if end else whole
+            pending += data
+            if len(pending) - whole > MAX_LINE:
+                break
+            if whole and len(pending) >= SIZE:
+                lines = bytes(pending[:whole])
+                yield Chunk(before, lines)
+                before += lines.count(b"\n")
+                del pending[:whole]
+                whole = 0
+    except BadRecord:
+        if whole:
+            yield Chunk(before, bytes(pending[:whole]))
+        raise
+    if pending:
+        yield Chunk(before, bytes(pending))

@@ -1,0 +1,167 @@
+"""Worker processes that end with their parent, however it ends.
+
+``concurrent.futures`` does not promise that: its threads and locks outlive an interrupted parent, and a worker that is
+killed while it sends a result leaves a thread waiting for the rest of it. Here the parent has no threads and shares
+nothing with a worker but one pipe, so that workers can be killed at any moment. Ctrl-C is the parent's affair.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import traceback
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from multiprocessing import connection, resource_tracker
+from typing import Any, Generic, TypeVar
+
+from xskill.errors import XskillError
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True, eq=False)
+class Job(Generic[T]):
+    """A call that a worker makes."""
+
+    task: Callable[..., T]
+    args: tuple[Any, ...]
+    done: bool = False
+    value: T | None = None
+    error: Exception | None = None
+
+
+@contextlib.contextmanager
+def open_pool(workers: int, begin: Callable[[], object] | None = None) -> Iterator[Pool]:
+    """Worker processes, started at once and killed when the block ends, be it by an exception.
+
+    Args:
+        begin: what each of them calls first; must pickle.
+    """
+    pool = Pool()
+    try:
+        pool.start(workers, begin)
+        yield pool
+    finally:
+        pool.kill()
+
+
+class Pool:
+    """Calls that go to whichever worker is idle; each worker has one at a time."""
+
+    def __init__(self) -> None:
+        self._processes: list[Any] = []
+        self._pipes: list[connection.Connection] = []
+        self._idle: list[connection.Connection] = []
+        self._busy: dict[connection.Connection, Job[Any]] = {}
+        self._queued: deque[Job[Any]] = deque()
+
+    def submit(self, task: Callable[..., T], *args: Any) -> Job[T]:
+        """Queue ``task(*args)``; all of it, and what it returns, must pickle."""
+        job = Job(task, args)
+        self._queued.append(job)
+        self._move(0)
+        return job
+
+    def result(self, job: Job[T]) -> T:
+        """What the call returned, waiting for it, or raise what it raised.
+
+        Raises:
+            XskillError: the worker died.
+        """
+        while not job.done:
+            self._move(None)
+        if job.error is not None:
+            raise job.error
+        return job.value  # type: ignore[return-value]
+
+    def start(self, workers: int, begin: Callable[[], object] | None) -> None:
+        """Start the processes; Ctrl-C waits until they know that it does not concern them."""
+        context: Any = multiprocessing.get_context("fork" if _may_fork() else "spawn")
+        if not _may_fork():
+            resource_tracker.ensure_running()  # starting it later would let signals through
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            for _ in range(workers):
+                ours, theirs = context.Pipe()
+                self._pipes.append(ours)
+                process = context.Process(target=_work, args=(theirs, begin), daemon=True)
+                process.start()
+                self._processes.append(process)
+                theirs.close()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        self._idle = list(self._pipes)
+
+    def kill(self) -> None:
+        """End all processes, whatever they are doing."""
+        for process in self._processes:
+            process.kill()
+        for process in self._processes:
+            process.join()
+        for pipe in self._pipes:
+            pipe.close()
+
+    def _move(self, timeout: float | None) -> None:
+        """Take what is finished, waiting for it with a timeout of None, and give the idle something to do."""
+        try:
+            self._hand_out()
+            for pipe in connection.wait(list(self._busy), timeout) if self._busy else ():
+                assert isinstance(pipe, connection.Connection)
+                job = self._busy[pipe]
+                job.value, job.error = pipe.recv()
+                job.done = True
+                del self._busy[pipe]
+                self._idle.append(pipe)
+            self._hand_out()
+        except (EOFError, ConnectionError):
+            raise XskillError("a worker process died (out of memory?); try with -j 1") from None
+
+    def _hand_out(self) -> None:
+        while self._idle and self._queued:
+            job = self._queued.popleft()
+            pipe = self._idle.pop()
+            pipe.send((job.task, job.args))
+            self._busy[pipe] = job
+
+
+def _may_fork() -> bool:
+    """A fork starts at once, with all modules loaded, but is safe only where no other threads hold locks."""
+    return sys.platform == "linux" and threading.active_count() == 1 and "polars" not in sys.modules
+
+
+def _work(pipe: connection.Connection, begin: Callable[[], object] | None) -> None:
+    """In the worker: calls from the parent, one after another, until killed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    if begin is not None:
+        begin()
+    with contextlib.suppress(EOFError, ConnectionError):  # the parent has ended
+        while True:
+            task, args = pipe.recv()
+            pipe.send(_answer(task, args))
+
+
+def _answer(task: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Any, Exception | None]:
+    try:
+        return task(*args), None
+    except Exception as error:
+        error.add_note(traceback.format_exc())  # the traceback itself does not pickle
+        return None, error
+
+
+def _end_with_parent() -> None:
+    """Wait for the parent to die, in a thread of the worker.
+
+    A forked worker also holds what keeps older ones from noticing, until it ends: the youngest goes first.
+    """
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
