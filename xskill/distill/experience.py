@@ -22,8 +22,13 @@ Bools = npt.NDArray[np.bool_]
 
 ALL_COUNTED = 2_000
 EVERY = 16
-ALL_RAW = 20_000
-FEW_RAW = 4
+ALL_RAW = 10_000
+FEW_RAW = 8
+
+_NO_RAW = array("i", [-1]).tobytes()
+_UNSEEN = hash(None)
+_action = operator.attrgetter("action")
+_observation = operator.attrgetter("observation")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +36,12 @@ class Experience:
     """Episodes in the order of their ids; of a branch the part that it generated itself."""
 
     corpus: Corpus
+    episode_of: Ints
+    """[steps] index of the episode."""
+    tokens: Ints
+    """[steps] canonical token, an index into ``corpus.tokens``."""
     raw: Ints
-    """[steps] code of the raw action text; -1 where the input has none, and beyond 20,000 episodes in 3 of 4."""
+    """[steps] code of the raw action text; -1 where the input has none, and beyond 10,000 episodes in 7 of 8."""
     raw_actions: tuple[str, ...]
     unanswered: Bools
     """[steps] the action of the step before, once more, with the same observation: a turn that changed nothing."""
@@ -47,11 +56,6 @@ class Experience:
     @property
     def n_episodes(self) -> int:
         return self.corpus.n_episodes
-
-    @property
-    def episode_of(self) -> Ints:
-        """[steps] index of the episode."""
-        return np.repeat(np.arange(self.n_episodes, dtype=np.int32), self.corpus.lengths)
 
 
 class _Codes(dict[str, int]):
@@ -68,26 +72,25 @@ class _Notes:
         self.codes = _Codes()
         self.raw = array("i")
         self.answers = array("q")
-        """Hash of each observation; 0 for none, and where no action is repeated."""
+        """Hash of each observation, ``_UNSEEN`` for none; 0 where no action is repeated."""
         self.sizes: list[int] = []
         self.ids: list[str] = []
-        self.questions: list[str] = []
         self.tasks: list[str | None] = []
         self.splits: set[str] = set()
-        self.characters = 0
-        self._contents: dict[str, set[int]] = {}
+        self.characters = array("q")
+        """Length of the text of each episode, times what it counts."""
+        self.times: dict[str, int] = {}
+        """Id → how often it came."""
 
     def episodes(self, records: Iterable[Trajectory]) -> Iterator[Episode]:
-        """Pass the records on, one that came twice under a unique id; an equal one that came before is left out."""
+        """Pass the records on, each under an id of its own."""
+        times = self.times
         for record in records:
             check_split(record, self.allowed)
-            content = hash((record.success, tuple(record.actions), record.question_id, record.task_type))
-            seen = self._contents.setdefault(record.id, set())
-            if content in seen:
-                continue
-            if seen:
-                record = msgspec.structs.replace(record, id=f"{record.id}\0{len(seen)}")
-            seen.add(content)
+            before = times.get(record.id, 0)
+            times[record.id] = before + 1
+            if before:
+                record = msgspec.structs.replace(record, id=f"{record.id}\0{before}")
             self._note(record, min(own_start(record), len(record.actions)))  # type: ignore[arg-type]
             self.ids.append(record.id)
             yield record  # type: ignore[misc]  # it has all that an Episode has
@@ -95,31 +98,29 @@ class _Notes:
     def _note(self, record: Trajectory, first: int) -> None:
         n = len(record.actions) - first
         self.sizes.append(n)
-        self.questions.append(record.question_id if record.question_id is not None else record.id)
         self.tasks.append(record.task)
         self.splits.add(record.split or "none")
-        weight = 1 if len(self.sizes) <= ALL_COUNTED else EVERY if len(self.sizes) % EVERY == 0 else 0
-        if weight:
-            self.characters += weight * (len(record.task or "") + len(record.initial_observation or ""))
-        if not record.steps:
-            self.raw.extend([-1] * n)
-            self.answers.extend([0] * n)
-            return
-        steps = record.steps[first:] if first else record.steps
         number = len(self.sizes)
-        if number <= ALL_RAW or number % FEW_RAW == 0:
-            known = self.codes
-            self.raw.extend([known[step.action] for step in steps])
+        weight = 1 if number <= ALL_COUNTED else EVERY if number % EVERY == 0 else 0
+        steps = (record.steps[first:] if first and record.steps else record.steps) or []
+        if steps and (number <= ALL_RAW or number % FEW_RAW == 0):
+            self.raw.extend(map(self.codes.__getitem__, map(_action, steps)))
         else:
-            self.raw.extend([-1] * n)
-        tokens = record.actions
-        if any(map(operator.eq, tokens, tokens[1:])):  # the answers matter only where an action may come twice in a row
-            self.answers.extend([hash(step.observation) if step.observation else 0 for step in steps])
+            self.raw.frombytes(_NO_RAW * n)
+        if steps and _may_repeat(record.actions, record.args):
+            self.answers.extend(map(hash, map(_observation, steps)))
         else:
             self.answers.frombytes(bytes(8 * n))
+        length = 0
         if weight:
             texts = [text for step in steps for text in (step.action, step.observation, step.thought) if text]
-            self.characters += weight * sum(map(len, texts))
+            length = len(record.task or "") + len(record.initial_observation or "") + sum(map(len, texts))
+        self.characters.append(weight * length)
+
+
+def _may_repeat(tokens: list[str], args: list[list[str]] | None) -> bool:
+    """Whether an action may come twice in a row; the answers matter only there."""
+    return any(map(operator.eq, tokens, tokens[1:])) and (args is None or any(map(operator.eq, args, args[1:])))
 
 
 @contextlib.contextmanager
@@ -144,34 +145,57 @@ def read_experience(records: Iterable[Trajectory], allowed_splits: Collection[st
     notes = _Notes(allowed_splits)
     with _no_collection():
         corpus = encode_episodes(notes.episodes(records))
-    order = sorted(range(len(notes.ids)), key=notes.ids.__getitem__)
+    if len(notes.times) < len(notes.ids):
+        corpus = corpus.select(np.asarray(_distinct(corpus), dtype=np.intp))
+    place = {name: index for index, name in enumerate(notes.ids)}
+    order = [place[name] for name in corpus.ids]
     raw = np.frombuffer(notes.raw, np.intc).astype(np.int32)
     answers = np.frombuffer(notes.answers, np.int64)
-    if order != list(range(len(order))):
+    if order != list(range(len(notes.ids))):
         where = _permuted(np.asarray(notes.sizes, dtype=np.int64), np.asarray(order, dtype=np.intp))
         raw, answers = raw[where], answers[where]
     # Raw texts are numbered as they came; sorted numbers make ties between templates independent of the order.
-    names = sorted(notes.codes)
-    rank = np.empty(len(names) + 1, np.int32)
-    rank[[notes.codes[name] for name in names]] = np.arange(len(names), dtype=np.int32)
+    texts, names = sorted(notes.codes), corpus.question.names
+    rank = np.empty(len(texts) + 1, np.int32)
+    rank[[notes.codes[text] for text in texts]] = np.arange(len(texts), dtype=np.int32)
     rank[-1] = -1
     return Experience(
         corpus=corpus,
+        episode_of=np.repeat(np.arange(corpus.n_episodes, dtype=np.int32), corpus.lengths),
+        tokens=corpus.step_tokens(),
         raw=rank[raw],
-        raw_actions=tuple(names),
+        raw_actions=tuple(texts),
         unanswered=_repeated(corpus, answers),
-        questions=tuple(notes.questions[index] for index in order),
+        questions=tuple(
+            names[code] if code >= 0 else name.split("\0")[0]
+            for name, code in zip(corpus.ids, corpus.question.codes.tolist(), strict=True)
+        ),
         tasks=tuple(notes.tasks[index] for index in order),
         splits=tuple(sorted(notes.splits)),
-        characters=notes.characters,
+        characters=sum(notes.characters[index] for index in order),
     )
+
+
+def _distinct(corpus: Corpus) -> list[int]:
+    """Episodes without those that repeat another one's id (up to its mark), actions, outcome, question and type."""
+    seen: set[tuple[str, bytes, int, int, int]] = set()
+    kept = []
+    for index, name in enumerate(corpus.ids):
+        steps = corpus.steps[corpus.starts[index] : corpus.starts[index + 1]]
+        outcome, question, kind = corpus.outcome, corpus.question.codes, corpus.task_type.codes
+        content = (name.split("\0")[0], steps.tobytes(), int(outcome[index]), int(question[index]), int(kind[index]))
+        if content not in seen:
+            seen.add(content)
+            kept.append(index)
+    return kept
 
 
 def _repeated(corpus: Corpus, answers: npt.NDArray[np.int64]) -> Bools:
     """Steps whose action and answer are those of the step before, in the same episode."""
     steps = corpus.steps
     repeated = np.zeros(len(steps), bool)
-    repeated[1:] = (steps[1:] == steps[:-1]) & (answers[1:] == answers[:-1]) & (answers[1:] != 0)
+    repeated[1:] = (steps[1:] == steps[:-1]) & (answers[1:] == answers[:-1])
+    repeated[1:] &= (answers[1:] != 0) & (answers[1:] != _UNSEEN)
     repeated[corpus.starts[:-1][corpus.lengths > 0]] = False
     return repeated
 

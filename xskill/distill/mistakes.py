@@ -80,7 +80,7 @@ def _better_turn(routine: Routine, experience: Experience) -> str:
     corpus, tokens = experience.corpus, routine.node.expansion
     last = len(tokens) - 1
     code = {token: number for number, token in enumerate(corpus.tokens)}
-    line = corpus.step_tokens()
+    line = experience.tokens
     at = np.arange(max(0, len(line) - last))
     for offset, token in enumerate(tokens[:-1]):
         at = at[line[at + offset] == code.get(token, -1)]

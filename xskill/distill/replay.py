@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,22 +29,33 @@ def replay(tree: XTree, corpus: Corpus) -> dict[str, Positions]:
     length = dict.fromkeys(corpus.tokens, 1)
     narrow = len(corpus.tokens) + len(tree.nodes) < 2**15
     # One cell a step and one after each episode. A node stands in the cell of its first step; its others are dead.
-    line = np.insert(corpus.step_tokens(), corpus.starts[1:], _GAP).astype(np.int16 if narrow else np.int32)
+    line = np.insert(corpus.step_tokens().astype(np.int16 if narrow else np.int32), corpus.starts[1:], _GAP)
     before = np.repeat(np.arange(corpus.n_episodes), corpus.lengths + 1)
+    cells = _cells(line, len(corpus.tokens))
     found: dict[str, Positions] = {}
     for number, node in enumerate(tree.nodes):
         left, right = node.children
         code = symbol[node.id] = len(corpus.tokens) + number
         length[node.id] = node.length
-        starts = np.flatnonzero(line == symbol[left]) if left in symbol else np.empty(0, np.int64)
-        step = length.get(left, 1)
-        hits = starts[line[starts + step] == symbol[right]] if right in symbol else starts[:0]
-        if left == right and hits.size:
-            hits = _from_the_left(hits, step)
+        hits = np.empty(0, np.int64)
+        if left in symbol and right in symbol:
+            starts = cells[symbol[left]]
+            starts = cells[symbol[left]] = starts[line[starts] == symbol[left]]  # merges took some since
+            hits = starts[line[starts + length[left]] == symbol[right]]
+            if left == right:
+                hits = _from_the_left(hits, length[left])
         line[hits] = code
-        line[hits + step] = _DEAD
+        line[hits + length.get(left, 1)] = _DEAD
+        cells.append(hits)
         found[node.id] = hits - before[hits]
     return found
+
+
+def _cells(line: npt.NDArray[Any], n: int) -> list[Positions]:
+    """Where each of the symbols 0 to ``n`` - 1 stands, ascending."""
+    order = np.argsort(line, kind="stable")  # a radix sort, for 16 bits
+    bounds = np.searchsorted(line[order], np.arange(n + 1))
+    return [order[first:last] for first, last in pairwise(bounds.tolist())]
 
 
 def multiplicity(tree: XTree) -> dict[str, dict[str, int]]:
@@ -70,6 +83,6 @@ def share_inside(
 def _from_the_left(hits: Positions, step: int) -> Positions:
     """Of overlapping hits of a self-pair (``step`` apart), those that a greedy pass from the left takes."""
     number = np.arange(len(hits))
-    begins = np.concatenate([[True], hits[1:] != hits[:-1] + step])
+    begins = np.append(True, hits[1:] != hits[:-1] + step)[: len(hits)]
     taken: Positions = hits[(number - np.maximum.accumulate(np.where(begins, number, 0))) % 2 == 0]
     return taken

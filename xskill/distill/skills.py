@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -117,14 +116,14 @@ def _when(routine: Routine, experience: Experience) -> str:
 
 def _position(routine: Routine, experience: Experience) -> str:
     """Where in an episode the routine stands: at its start, at its end, or after what."""
-    starts, corpus = routine.starts, experience.corpus
+    starts, corpus, tokens = routine.starts, experience.corpus, experience.corpus.tokens
     episode = experience.episode_of[starts]
     offset = starts - corpus.starts[episode]
     if np.mean(offset == 0) >= 0.5:
         return "at the start"
-    before = Counter(corpus.tokens[t] for t in corpus.step_tokens()[starts[offset > 0] - 1].tolist())
-    token, n = min(before.items(), key=lambda item: (-item[1], item[0]))
-    if n >= 0.5 * len(starts):
+    codes, counts = np.unique(experience.tokens[starts[offset > 0] - 1], return_counts=True)
+    n, token = min(zip((-counts).tolist(), (tokens[code] for code in codes), strict=True))
+    if -n >= 0.5 * len(starts):
         return f"mostly right after: {phrase(token)}"
     if np.mean(offset + routine.node.length == corpus.lengths[episode]) >= 0.5:
         return "as the last steps"
