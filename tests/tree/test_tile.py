@@ -6,6 +6,7 @@ import json
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,8 +14,9 @@ from hypothesis import strategies as st
 from tests.tree.trees import grow, plain_tiling
 from xskill.errors import BadRecord
 from xskill.records import Parent, Tile, Trajectory
+from xskill.tree import batch
 from xskill.tree.model import XTree, read_tree
-from xskill.tree.tile import derivation, tile, tiled, tiler
+from xskill.tree.tile import derivation, encode, tile, tiled, tiler
 
 FILES = {"ScienceWorld": "scienceworld", "WebShop": "webshop", "MiniWoB++": "miniwob", "WebArena": "webarena"}
 
@@ -117,3 +119,23 @@ def test_long_episodes_take_no_quadratic_time() -> None:
     found = tile(fast, ["a", "a", "a", "a", "b"] * 20_000)
     assert pieces(found) == ["S2"] * 20_000
     assert time.perf_counter() - started < 5
+
+
+@given(trees(), st.lists(st.lists(st.sampled_from(["a", "b", "c", "d", "S0", 'é"'])), max_size=6), st.booleans())
+def test_many_at_once_equal_one_by_one(tree: XTree, episodes: list[list[str]], wide: bool) -> None:
+    """Runs of one token, unknown tokens, empty episodes; also as a tree with too many symbols for the table."""
+    fast = tiler(tree)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(batch, "MOST_PAIRS", 0 if wide else batch.MOST_PAIRS)
+        found = batch.encode_all(fast, episodes)
+    texts = batch.as_json(fast, found)
+    for actions, start, stop in zip(episodes, found.start[:-1], found.start[1:], strict=True):
+        assert b"[%b]" % b",".join(texts[start:stop]) == msgspec.json.encode(tile(fast, actions))
+        nodes = [
+            (symbol, position)
+            for symbol, position in encode(fast, actions)
+            if fast.n_primitives <= symbol < fast.width - 1
+        ]
+        symbol, position = found.symbol[start:stop], found.position[start:stop]
+        is_node = (symbol >= fast.n_primitives) & (symbol < fast.width)
+        assert list(zip(symbol[is_node].tolist(), position[is_node].tolist(), strict=True)) == nodes

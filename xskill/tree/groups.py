@@ -5,14 +5,17 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from math import fsum, isnan, nan
+from operator import attrgetter
 from typing import Any, Literal
 
 import msgspec
+import numpy as np
 
 from xskill.errors import BadRecord
 from xskill.records import Trajectory, decode, turns
 from xskill.streams.raw import iter_raw
 from xskill.streams.run import Run
+from xskill.tree.batch import as_json, encode_all
 from xskill.tree.potential import potentials, shaping_terms
 from xskill.tree.reward import Bonus, Shaping, shape_group
 from xskill.tree.tile import as_tiles
@@ -29,7 +32,7 @@ class Rollout(msgspec.Struct, frozen=True, kw_only=True, gc=False, tag_field="sc
     question_id: str | None = None
     success: bool | None = None
     reward: float | None = None
-    actions: list[str]
+    actions: tuple[str, ...]
     tiles: Any = None
     coverage: Any = None
     tokens_per_action: Any = None
@@ -42,6 +45,9 @@ class Rollout(msgspec.Struct, frozen=True, kw_only=True, gc=False, tag_field="sc
 
 ADDED = Rollout.__struct_fields__[5:]
 """Fields that ``tree reward`` writes anew."""
+_added, _NOTHING = attrgetter(*ADDED), (None,) * len(ADDED)
+BLOCK = 1 << 18
+"""Actions that are tiled together."""
 
 
 def read_rollouts(files: Sequence[str], run: Run) -> Iterator[tuple[bytes, Rollout]]:
@@ -83,40 +89,82 @@ def shaped(
         outcome: what a rollout got: its ``success`` as 0 or 1, or its graded ``reward``. The success rate of a group
             is that of ``success``; with graded rewards, one that is null counts as a success from a reward of 1 on.
     """
-    lines: list[bytes] = []
+    blocks: list[tuple[tuple[bytes, ...], tuple[bytes, ...]]] = []  # lines, and what tiling adds to each
     bonuses, outcomes, successes = array("d"), array("d"), array("d")
-    members: dict[str | int, list[int]] = {}
+    first_of: dict[str, int] = {}
+    group_of = array("q")
+    for block in _blocks(rollouts):
+        added, values = _tiled([rollout.actions for _, rollout in block], bonus)
+        blocks.append((tuple(_without_added(line, rollout) for line, rollout in block), added))
+        bonuses.extend(values)
+        for place, (_, rollout) in enumerate(block, start=len(group_of)):
+            got, success = outcomes_of(rollout, outcome)
+            outcomes.append(got)
+            successes.append(success)
+            question = rollout.question_id
+            group_of.append(place if question is None else first_of.setdefault(question, place))
+    endings = [b',"skipped":"%b"}' % SKIPPED.encode()] * len(group_of)
     pack = msgspec.json.Encoder().encode
-    for line, rollout in rollouts:
-        place = len(lines)
-        pieces = tiling(bonus.tiler, rollout.actions)
-        value = bonus.of_symbols([symbol for symbol, _ in pieces], len(rollout.actions))
-        got, success = outcomes_of(rollout, outcome)
-        members.setdefault(place if rollout.question_id is None else rollout.question_id, []).append(place)
-        tiles = pack(as_tiles(bonus.tiler, rollout.actions, pieces))
-        lines.append(b'%b,"tiles":%b,"bonus":%b' % (_open(line, rollout), tiles, pack(value)))
-        bonuses.append(value)
-        outcomes.append(got)
-        successes.append(success)
-    endings = [b',"skipped":"%b"}' % SKIPPED.encode()] * len(lines)
-    for places in members.values():
+    for places in _members(group_of):
         known = [place for place in places if not isnan(outcomes[place])]
         if known:
             rate = fsum(successes[place] for place in known) / len(known)
             group = shape_group([outcomes[i] for i in known], [bonuses[i] for i in known], shaping, success=rate)
             for place, reward, advantage in zip(known, group.rewards, group.advantages, strict=True):
-                added = {"bonus_weight": group.weight, "shaped_reward": reward, "advantage": advantage}
-                endings[place] = b"," + pack(added)[1:]
-    for line, ending in zip(lines, endings, strict=True):
-        yield line + ending
+                more = {"bonus_weight": group.weight, "shaped_reward": reward, "advantage": advantage}
+                endings[place] = b"," + pack(more)[1:]
+    ending = iter(endings)
+    for lines, added in blocks:
+        for line, tiles in zip(lines, added, strict=True):
+            yield b"".join((memoryview(line)[:-1], tiles, next(ending)))  # the brace at its end left out, no copy made
 
 
-def _open(line: bytes, rollout: Rollout) -> bytes:
-    """The line without its closing brace, and without the fields that are written anew."""
-    if any(getattr(rollout, name) is not None for name in ADDED):
+def _blocks(rollouts: Iterable[tuple[bytes, Rollout]]) -> Iterator[list[tuple[bytes, Rollout]]]:
+    """Runs of rollouts with about :data:`BLOCK` actions."""
+    block: list[tuple[bytes, Rollout]] = []
+    size = 0
+    for pair in rollouts:
+        block.append(pair)
+        size += len(pair[1].actions) + 1
+        if size > BLOCK:
+            yield block
+            block, size = [], 0
+    if block:
+        yield block
+
+
+def _tiled(episodes: Sequence[Sequence[str]], bonus: Bonus) -> tuple[tuple[bytes, ...], list[float]]:
+    """Of each list of actions ``,"tiles":[…],"bonus":…``, and the bonus."""
+    found = encode_all(bonus.tiler, episodes)
+    n_nodes = len(bonus.worth)
+    node = found.symbol - bonus.tiler.n_primitives
+    episode = np.repeat(np.arange(len(episodes)), np.diff(found.start))
+    held = np.unique((episode * n_nodes + node)[(node >= 0) & (node < n_nodes)])  # each node of an episode once
+    worths = np.array(bonus.worth)[held % n_nodes].tolist() if n_nodes else []
+    first = np.searchsorted(held, np.arange(len(episodes) + 1) * n_nodes).tolist()
+    values = [bonus.of_worths(worths[first[i] : first[i + 1]], len(actions)) for i, actions in enumerate(episodes)]
+    texts, start, pack = as_json(bonus.tiler, found), found.start.tolist(), msgspec.json.Encoder().encode
+    added = (
+        b',"tiles":[%b],"bonus":%b' % (b",".join(texts[start[i] : start[i + 1]]), pack(value))
+        for i, value in enumerate(values)
+    )
+    return tuple(added), values
+
+
+def _members(group_of: Sequence[int]) -> Iterator[list[int]]:
+    """The places of each group, ascending."""
+    code = np.array(group_of, np.int64)
+    order = np.argsort(code, kind="stable")
+    for places in np.split(order, np.flatnonzero(np.diff(code[order])) + 1):
+        yield places.tolist()
+
+
+def _without_added(line: bytes, rollout: Rollout) -> bytes:
+    """The line without the fields that are written anew."""
+    if _added(rollout) != _NOTHING:
         value = msgspec.json.decode(line)
-        line = msgspec.json.encode({key: item for key, item in value.items() if key not in ADDED})
-    return line.rstrip()[:-1]
+        return msgspec.json.encode({key: item for key, item in value.items() if key not in ADDED})
+    return line.rstrip()
 
 
 def outcomes_of(record: Rollout, outcome: Outcome) -> tuple[float, float]:

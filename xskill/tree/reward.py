@@ -66,8 +66,13 @@ class Bonus:
 
     def of_symbols(self, symbols: Sequence[int], n_actions: int) -> float:
         """The same for a tiling (symbols of :func:`xskill.tree.tile.encode`) of ``n_actions`` actions."""
-        first, last, worth = self.tiler.n_primitives, self.tiler.width - 1, self.worth
-        total = math.fsum(worth[symbol - first] for symbol in set(symbols) if first <= symbol < last)
+        first, last = self.tiler.n_primitives, self.tiler.width - 1
+        nodes = {symbol - first for symbol in symbols if first <= symbol < last}
+        return self.of_worths([self.worth[node] for node in nodes], n_actions)
+
+    def of_worths(self, worths: Sequence[float], n_actions: int) -> float:
+        """The same for what the distinct nodes in such a tiling are worth."""
+        total = math.fsum(worths)
         return total / n_actions if self.per_action and n_actions else total
 
 
