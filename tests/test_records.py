@@ -50,6 +50,10 @@ def line(**fields: Any) -> bytes:
         (b'{"id":' + b"[" * 100_000, "id: expected a string, got a list"),
         (b'{"id":"a","actions":["x"],"zz":' + b"[" * 100_000, "not valid JSON: nested too deeply"),
         (b'{"id":"\xff","actions":[]}', "not valid JSON: invalid UTF-8 encoded string"),
+        (line(parent={"id": "p", "turn": -1}), "parent.turn: expected an integer of at least 0, got -1"),
+        (line(parent={"id": "p", "turn": 99}), "parent.turn: expected 0 to 1, the number of actions, got 99"),
+        (line(parent={"id": "p", "turn": 0, "step": 2}), "parent.step: expected 0 to 1, the number of actions, got 2"),
+        (line(coverage=1.5), "coverage: expected a number of at most 1, got 1.5"),
         (b'{"schema":"xskill.node/1","id":"a","actions":[]}', "schema: invalid value 'xskill.node/1'"),
     ],
 )
@@ -60,14 +64,30 @@ def test_bad_record_names_the_place(data: bytes, message: str) -> None:
     assert str(caught.value.at("run.jsonl", 17)) == f"run.jsonl:17: {message}"
 
 
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("success", 7.5, "success: expected a number of at most 1, got 7.5"),
+        ("count", -5, "count: expected an integer of at least 0, got -5"),
+        ("p_value", 9, "p_value: expected a number of at most 1, got 9"),
+        ("lift", -0.1, "lift: expected a number of at least 0, got -0.1"),
+    ],
+)
+def test_numbers_of_a_node_lie_in_their_range(field: str, value: float, message: str) -> None:
+    node = {"id": "S0", "children": ["a", "b"], "depth": 1, "length": 2, "expansion": ["a", "b"], "count": 4}
+    with pytest.raises(BadRecord) as caught:
+        decode(json.dumps({**node, field: value}).encode(), Node)
+    assert str(caught.value) == message
+
+
 def test_unknown_fields_are_kept_in_the_nearest_extra() -> None:
     record = decode(
-        line(noise=0.3, steps=[{"action": "b", "score": [1]}], parent={"id": "p", "turn": 2, "first_diff": None}),
+        line(noise=0.3, steps=[{"action": "b", "score": [1]}], parent={"id": "p", "turn": 1, "first_diff": None}),
         Trajectory,
     )
     assert record.extra == {"noise": 0.3, "parent.first_diff": None}
     assert record.steps == [Step(action="b", extra={"score": [1]})]
-    assert record.parent == Parent(id="p", turn=2)
+    assert record.parent == Parent(id="p", turn=1)
 
 
 def test_unknown_field_never_overwrites_extra() -> None:
@@ -128,7 +148,7 @@ def trajectories(draw: st.DrawFn) -> Trajectory:
         actions=[draw(TEXT) for _ in steps],
         args=draw(st.none() | st.just([[draw(TEXT)] for _ in steps])),
         steps=draw(st.none() | st.just(steps)),
-        parent=draw(st.none() | st.builds(Parent, id=TEXT, turn=st.integers(0, 99))),
+        parent=draw(st.none() | st.builds(Parent, id=TEXT, turn=st.integers(0, len(steps)))),
         extra=draw(st.dictionaries(TEXT, st.booleans(), max_size=2)),
     )
 

@@ -20,7 +20,7 @@ def random_episodes(rng: random.Random, *, max_episodes: int = 60) -> list[Episo
         for _ in range(rng.randint(0, 9)):
             actions += rng.choice(routines) if rng.random() < 0.6 else [rng.choice(tokens)] * rng.randint(1, 4)
         branch = rng.random() < 0.2
-        fork = rng.randint(0, len(actions) + 1)
+        fork = rng.randint(0, len(actions))
         episodes.append(
             Episode(
                 id=f"e{number}",

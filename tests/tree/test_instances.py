@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from tests.tree.test_tree_commands import lines, xskill
 from tests.tree.trees import grow
 from xskill.errors import BadRecord, NoInput, UsageError
-from xskill.records import Parent, Step, Trajectory, encode
+from xskill.records import Gold, Instance, Parent, Step, Trajectory, encode
 from xskill.tree.completions import parse_actions
-from xskill.tree.instances import Gold, Instance, offline_reward, score
+from xskill.tree.instances import offline_reward, score
 from xskill.tree.model import write_tree
 from xskill.tree.profiles import Profiles
 from xskill.tree.prompts import Template, prompt_of, read_template

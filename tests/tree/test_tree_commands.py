@@ -91,12 +91,12 @@ def test_tile_refuses_a_branch_that_copied_more_than_it_has(abc: Path, tmp_path:
     bad = {**good, "id": "bad", "parent": {"id": "good", "turn": 2}}
     done = xskill("tree", "tile", "--tree", abc, stdin=lines(bad, good))
     assert done.returncode == 65
-    assert b"parent.turn: expected 0 to 1, the number of actions, got 2 (trajectory bad)" in done.stderr
+    assert b"-:1: parent.turn: expected 0 to 1, the number of actions, got 2" in done.stderr
     rejects = tmp_path / "rejects.jsonl"
     done = xskill("tree", "tile", "--tree", abc, "--rejects", rejects, stdin=lines(bad, good))
     assert done.returncode == 0
     assert json.loads(done.stdout)["id"] == "good"
-    assert "trajectory bad" in json.loads(rejects.read_bytes())["reason"]
+    assert json.loads(rejects.read_bytes())["line"] == 1
 
 
 def test_two_things_cannot_come_from_stdin(abc: Path) -> None:

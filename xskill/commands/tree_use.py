@@ -80,11 +80,10 @@ def instances(
     from typing import get_args
 
     from xskill.errors import UsageError
-    from xskill.records import Trajectory
+    from xskill.records import Instance, Trajectory
     from xskill.streams.read import read_records
     from xskill.streams.run import Run
     from xskill.streams.write import open_output
-    from xskill.tree.instances import Instance
     from xskill.tree.model import read_tree
     from xskill.tree.prompts import Template, read_template
     from xskill.tree.reward import refuse_failures

@@ -1,5 +1,6 @@
-"""The contracts that travel between stages (:mod:`contracts`), and their JSON (:mod:`codec`)."""
+"""The contracts that travel between stages (:mod:`contracts` lists them), and their JSON (:mod:`codec`)."""
 
+from xskill.records.base import Kind, Record, Split, Tier
 from xskill.records.codec import (
     check_aligned,
     convert,
@@ -7,34 +8,22 @@ from xskill.records.codec import (
     encode,
     json_schema,
 )
-from xskill.records.contracts import (
-    CONTRACTS,
-    BankHeader,
-    Candidate,
-    Corpus,
+from xskill.records.contracts import CONTRACTS
+from xskill.records.instances import Gold, Instance, Message
+from xskill.records.skills import BankHeader, Candidate, Edit, Evidence, Result, Skill, Verdict
+from xskill.records.trajectories import (
     CreditsHeader,
-    Edit,
     Episode,
-    Evidence,
-    Kind,
-    Node,
     Parent,
-    Record,
-    Result,
     RolloutNode,
-    Skill,
-    Slot,
     Source,
-    Split,
     Step,
-    Tier,
     Tile,
     Trajectory,
-    TreeHeader,
     TurnCredit,
-    Verdict,
     turns,
 )
+from xskill.records.trees import Corpus, Node, Slot, TreeHeader
 
 __all__ = [
     "CONTRACTS",
@@ -45,7 +34,10 @@ __all__ = [
     "Edit",
     "Episode",
     "Evidence",
+    "Gold",
+    "Instance",
     "Kind",
+    "Message",
     "Node",
     "Parent",
     "Record",

@@ -8,7 +8,9 @@ from typing import Any, TypeVar
 import msgspec
 
 from xskill.errors import BadRecord
-from xskill.records.contracts import CONTRACTS, Episode, Record, Trajectory
+from xskill.records.base import Record
+from xskill.records.contracts import CONTRACTS
+from xskill.records.trajectories import Episode, Trajectory
 
 R = TypeVar("R")
 
@@ -24,6 +26,7 @@ _JSON_WORDS = {
 _UNKNOWN = re.compile(r"Object contains unknown field `(.*?)`(?: - at `(.*)`)?$", re.S)
 _EXPECTED = re.compile(r"Expected `(.*?)`, got `(.*?)`(?: - at `(.*)`)?$", re.S)
 _MISSING = re.compile(r"Object missing required field `(.*?)`(?: - at `(.*)`)?$", re.S)
+_LIMIT = re.compile(r"Expected `(.*?)` (>=|<=|>|<) (\S+?)(?: - at `(.*)`)?$", re.S)
 _AT = re.compile(r"^(.*?)(?: - at `(.*)`)?$", re.S)
 
 
@@ -74,12 +77,20 @@ def convert(value: Any, kind: type[R]) -> R:
 
 
 def check_aligned(record: Trajectory | Episode) -> None:
-    """Raise :class:`BadRecord` unless ``actions``, ``args`` and ``steps`` have one entry an action."""
+    """Check what no type can say.
+
+    Raises:
+        BadRecord: ``args`` or ``steps`` without one entry an action, or a branch that copied more than it holds.
+    """
     n = len(record.actions)
     if record.args is not None and len(record.args) != n:
         raise BadRecord(f"expected {n} entries, one an action, got {len(record.args)}", path="args")
     if isinstance(record, Trajectory) and record.steps is not None and len(record.steps) != n:
         raise BadRecord(f"expected {n} entries, one an action, got {len(record.steps)}", path="steps")
+    if record.parent is not None:
+        for name, place in (("turn", record.parent.turn), ("step", record.parent.step)):
+            if place is not None and place > n:
+                raise BadRecord(f"expected 0 to {n}, the number of actions, got {place}", path=f"parent.{name}")
 
 
 def json_schema(name: str) -> dict[str, Any]:
@@ -101,6 +112,7 @@ def _decode_with_unknown(line: bytes, kind: type[R]) -> R:
             _hoist(value, match.group(2) or "$", match.group(1))
 
 
+_LIMITS = {">=": "at least", "<=": "at most", ">": "more than", "<": "less than"}
 _WITHOUT_EXTRA = {"parent", "source", "tiles", "slots", "elite", "siblings", "corpus"}
 
 
@@ -141,6 +153,12 @@ def _bad(error: msgspec.ValidationError, line: bytes) -> BadRecord:
         plain = found is not None and not isinstance(found, (dict, list))
         shown = _shorten(found) if plain else _words(match.group(2))
         return BadRecord(f"expected {_words(match.group(1))}, got {shown}", path=_plain(path))
+    if match := _LIMIT.match(text):
+        path, words = match.group(4) or "$", _words(match.group(1)).split(" or ")[0]
+        found = _shorten(_navigate(_parse_quietly(line), path))
+        return BadRecord(
+            f"expected {words} of {_LIMITS[match.group(2)]} {float(match.group(3)):g}, got {found}", path=_plain(path)
+        )
     if match := _MISSING.match(text):
         return BadRecord(f"missing the required field {match.group(1)!r}", path=_plain(match.group(2) or "$"))
     if match := _UNKNOWN.match(text):

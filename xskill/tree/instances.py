@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
@@ -19,59 +19,11 @@ from xskill.canon.canonicalize import Canonicalizer
 from xskill.canon.parse_call import split_json_call
 from xskill.canon.profile import load_profile
 from xskill.errors import BadRecord
-from xskill.records import Kind, Record
+from xskill.records import Gold, Instance, Kind
+from xskill.records.instances import COMPLETION_SHARE, STEP_SHARE
 from xskill.tree.completions import parse_actions
 
-STEP_SHARE = 0.7
-COMPLETION_SHARE = 0.3
 DEPTH_FACTOR = 0.5
-
-
-class Message(Record, frozen=True, kw_only=True):
-    """One chat message."""
-
-    role: Literal["system", "user", "assistant"]
-    content: str
-
-
-class Gold(Record, frozen=True, kw_only=True):
-    """What a completion is held against; travels to the trainers as JSON text."""
-
-    actions: list[str]
-    """Raw actions of the source episode."""
-    tokens: list[str]
-    """Their canonical tokens."""
-    kinds: list[Kind]
-    profile: str | None = None
-    """Profile that turns these raw actions into these tokens; null when none does: then the raw text decides."""
-    options: dict[str, str] = {}
-    """What the goal asks for, where tokens depend on it (WebShop)."""
-    step_share: float = STEP_SHARE
-    """Reward for matching all steps, paid in proportion."""
-    completion: float = COMPLETION_SHARE
-    """Reward on top for matching all of them."""
-
-
-class Instance(Record, frozen=True, kw_only=True, tag_field="schema", tag="xskill.instance/1"):
-    """One prompt with its gold continuation."""
-
-    id: str
-    kind: Literal["node", "span", "trajectory"] = "node"
-    """``span``: a random span of a node's length (ablation); ``trajectory``: a whole episode (``--mix``)."""
-    node: str | None = None
-    depth: int = 0
-    length: int
-    episode: str
-    question_id: str | None = None
-    task_type: str | None = None
-    env: str | None = None
-    split: str | None = None
-    start: int
-    """Index of the first gold action in the episode."""
-    turn: int
-    """Index of its turn."""
-    prompt: list[Message]
-    gold: Gold
 
 
 def offline_reward(matched: int, length: int, depth: int) -> float:

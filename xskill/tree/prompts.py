@@ -9,8 +9,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from xskill.errors import NoInput, UsageError
-from xskill.records import Step, Trajectory, turns
-from xskill.tree.instances import Message
+from xskill.records import Message, Step, Trajectory, turns
 
 _PLACE = re.compile(r"\{(task|task_type|env|observation|action|thought)\}")
 

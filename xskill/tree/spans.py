@@ -11,8 +11,9 @@ import msgspec
 import numpy as np
 
 from xskill.errors import UsageError
-from xskill.records import Trajectory, turns
-from xskill.tree.instances import STEP_SHARE, Gold, Instance, completion_bonus
+from xskill.records import Gold, Instance, Trajectory, turns
+from xskill.records.instances import STEP_SHARE
+from xskill.tree.instances import completion_bonus
 from xskill.tree.profiles import Profiles, goal_options
 from xskill.tree.prompts import Template, prompt_of
 from xskill.tree.tile import Tiler, derivation, encode, own_start

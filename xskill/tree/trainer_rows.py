@@ -14,10 +14,10 @@ import msgspec
 import polars as pl
 
 from xskill.errors import UsageError
+from xskill.records import Instance
 from xskill.streams.standard import to_stdout
 from xskill.streams.text import open_lines, replacing
 from xskill.streams.write import container_of
-from xskill.tree.instances import Instance
 
 DATA_SOURCE = "xskill_tree"
 ENV_CLASS = "xskill_tree"
