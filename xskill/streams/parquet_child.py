@@ -1,8 +1,8 @@
 """The process that reads untrusted Parquet: polars may abort on a crafted file, so it aborts alone.
 
 Run as ``python -m xskill.streams.parquet_child FILE LIMIT_BYTES COLUMNS_JSON``. It answers on stdout with
-frames of one letter, an 8-byte length and a body: ``M`` the header text of the file, ``F`` an Arrow
-IPC stream of up to :data:`ROWS` rows, ``E`` the reason of a failure, ``Z`` the end.
+frames of one letter, an 8-byte length and a body: ``K`` the contract of the rows, ``M`` the header text of the file
+(both may be empty), ``F`` an Arrow IPC stream of up to :data:`ROWS` rows, ``E`` the reason of a failure, ``Z`` the end.
 """
 
 from __future__ import annotations
@@ -12,9 +12,12 @@ import json
 import resource
 import struct
 import sys
+from typing import Any
 
 ROWS = 8192
 HEADER_KEY = "xskill.header"
+SCHEMA_KEY = "xskill.schema"
+"""Key of the file's metadata that names the contract of its rows; a file without rows has no other word for it."""
 
 
 def _send(letter: bytes, body: bytes) -> None:
@@ -27,20 +30,32 @@ def read(path: str, wanted: list[str] | None) -> None:
     import polars as pl
 
     metadata = pl.read_parquet_metadata(path)
-    _send(b"M", metadata.get(HEADER_KEY, "").encode())
     lazy = pl.scan_parquet(path)
+    schema = lazy.collect_schema()
+    _send(b"K", (metadata.get(SCHEMA_KEY) or _first_tag(lazy, schema)).encode())
+    _send(b"M", metadata.get(HEADER_KEY, "").encode())
     if wanted is not None:
-        there = lazy.collect_schema().names()
-        present = [name for name in wanted if name in there]
+        present = [name for name in wanted if name in schema]
         if not present:
             raise ValueError(f"none of the columns {', '.join(wanted)}; foreign tables go through `xskill canon` first")
         lazy = lazy.select(present)
     for frame in lazy.collect_batches(chunk_size=ROWS, maintain_order=True):
         if frame.height:
             body = io.BytesIO()
-            frame.write_ipc_stream(body)
+            # In its newest form polars would send all strings of the row group with every slice of it.
+            frame.write_ipc_stream(body, compat_level=pl.CompatLevel.oldest())
             _send(b"F", body.getvalue())
     _send(b"Z", b"")
+
+
+def _first_tag(lazy: Any, schema: Any) -> str:
+    """What the first row says that it is; rows without ``schema`` that have an id and actions are trajectories."""
+    if "schema" not in schema:
+        return "xskill.trajectory/1" if "id" in schema and "actions" in schema else ""
+    if str(schema["schema"]) != "String":
+        return ""
+    first = lazy.select("schema").head(1).collect().to_series().to_list()
+    return first[0] or "" if first else ""
 
 
 def main() -> int:
