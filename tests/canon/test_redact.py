@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import builtins
 import gzip
 import hashlib
 import os
@@ -94,6 +93,8 @@ CLAIMED = [
     ("sshpass -p 'abc12' ssh h", "sshpass -p '<redacted:password>' ssh h"),
     ("curl -s -u bob:pa55 https://x.org", "curl -s -u bob:<redacted:basic-auth> https://x.org"),
     ("Set-Cookie: sid=" + LETTERS[:32] + "; HttpOnly", "Set-Cookie: sid=<redacted:cookie>; HttpOnly"),
+    ('{"cookie": "sid=' + LETTERS[:32] + '"}', '{"cookie": "sid=<redacted:cookie>"}'),
+    ('{\\"Cookie\\": \\"sid=' + LETTERS[:32] + '\\"}', '{\\"Cookie\\": \\"sid=<redacted:cookie>\\"}'),
     (
         "DefaultEndpointsProtocol=https;AccountKey=" + LETTERS[:70] + "==;x",
         "DefaultEndpointsProtocol=https;AccountKey=<redacted:azure-storage-key>;x",
@@ -243,8 +244,10 @@ def test_levels() -> None:
         Redactor("some")
 
 
-def test_at_most_64_anchors_so_that_the_search_stays_vectorised() -> None:
-    assert len({anchor for rule in SECRETS for anchor in rule.anchors}) <= 64
+def test_at_most_64_long_anchors_so_that_the_search_stays_vectorised() -> None:
+    anchors = {anchor for rule in SECRETS for anchor in rule.anchors if len(anchor) >= 4}
+    with_slashes = sum(2 ** anchor.count("/") - 1 for anchor in anchors | {"://"})
+    assert len(anchors) + with_slashes + len(["\\u00"]) <= 64
     assert all(len(anchor) >= 3 for rule in SECRETS for anchor in rule.anchors)
     assert [rule.kind for rule in PERSONAL if not rule.anchors] == ["phone", "card"]
 
@@ -277,28 +280,12 @@ fragments = st.lists(
 
 @settings(max_examples=300, deadline=None)
 @given(text=fragments)
-def test_redaction_is_final_whole_and_the_same_without_the_library(text: str) -> None:
+def test_redaction_is_final_and_whole(text: str) -> None:
     for level in ("secrets", "pii"):
         once = Redactor(level).text(text)
         assert Redactor(level).text(once) == once
-        assert without_library(level).text(text) == once
     if not any(rule.pattern.search(text) for rule in SECRETS):
         assert Redactor().text(text) is text
-
-
-def without_library(level: str) -> Redactor:
-    real = builtins.__import__
-
-    def no_library(name: str, *args: Any, **kwargs: Any) -> Any:
-        if name == "ahocorasick_rs":
-            raise ImportError(name)
-        return real(name, *args, **kwargs)
-
-    builtins.__import__ = no_library
-    try:
-        return Redactor(level)
-    finally:
-        builtins.__import__ = real
 
 
 @settings(max_examples=200, deadline=None)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from itertools import pairwise
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -27,6 +28,9 @@ Token = tuple[str, tuple[str, ...]]
 
 Sample = tuple[str, str]
 """Kind and raw text of a step, as profile detection sees it."""
+
+_ACTION, _KIND, _ROLE = attrgetter("action"), attrgetter("kind"), attrgetter("role")
+_ACTIONS = {"action"}
 
 RESPOND: Token = ("respond<user>", ())
 
@@ -52,14 +56,20 @@ class Actions:
         """
         if not clean:
             self._redact(steps)
-        plain = self._plain
-        try:
-            known = [plain[step.action if step.kind == "action" and step.role is None else ""] for step in steps]
-        except KeyError:
-            known = []
-        if not known or goal is not None:
+        known = self._all_plain(steps) if goal is None else []
+        if not known:
             known = [self._one(step, goal) for step in steps]
-        return [one[0] for one in known], [one[1] for one in known]
+        tokens, args = zip(*known, strict=True)
+        return list(tokens), list(args)
+
+    def _all_plain(self, steps: list[RawStep]) -> list[Token]:
+        """Tokens and args of steps that are all known and plain, else none; no line of Python for each step."""
+        if set(map(_KIND, steps)) != _ACTIONS or any(map(_ROLE, steps)):
+            return []
+        try:
+            return list(map(self._plain.__getitem__, map(_ACTION, steps)))
+        except KeyError:
+            return []
 
     def _one(self, step: RawStep, goal: Mapping[str, str] | None) -> Token:
         """Token and args of one step; sets its raw text and clears what only a call has."""

@@ -2,14 +2,16 @@
 
 ``concurrent.futures`` does not promise that: its threads and locks outlive an interrupted parent, and a worker that is
 killed while it sends a result leaves a thread waiting for the rest of it. Here the parent has no threads and shares
-nothing with a worker but one pipe, so that workers can be killed at any moment. Ctrl-C is the parent's affair.
+nothing with a worker but one pipe and some memory, so that workers can be killed at any moment. Ctrl-C is the parent's affair.
 """
 
 from __future__ import annotations
 
 import contextlib
+import mmap
 import multiprocessing
 import os
+import pickle
 import signal
 import sys
 import threading
@@ -23,6 +25,9 @@ from typing import Any, Generic, TypeVar
 from xskill.errors import XskillError
 
 T = TypeVar("T")
+
+_SHARED = 8 << 20
+"""Bytes of memory that parent and worker share; pages that nobody writes to do not exist."""
 
 
 @dataclass(slots=True, eq=False)
@@ -56,9 +61,9 @@ class Pool:
 
     def __init__(self) -> None:
         self._processes: list[Any] = []
-        self._pipes: list[connection.Connection] = []
-        self._idle: list[connection.Connection] = []
-        self._busy: dict[connection.Connection, Job[Any]] = {}
+        self._links: list[_Link] = []
+        self._idle: list[_Link] = []
+        self._busy: dict[connection.Connection, tuple[_Link, Job[Any]]] = {}
         self._queued: deque[Job[Any]] = deque()
 
     def submit(self, task: Callable[..., T], *args: Any) -> Job[T]:
@@ -82,21 +87,23 @@ class Pool:
 
     def start(self, workers: int, begin: Callable[[], object] | None) -> None:
         """Start the processes; Ctrl-C waits until they know that it does not concern them."""
-        context: Any = multiprocessing.get_context("fork" if _may_fork() else "spawn")
-        if not _may_fork():
+        fork = _may_fork()
+        context: Any = multiprocessing.get_context("fork" if fork else "spawn")
+        if not fork:
             resource_tracker.ensure_running()  # starting it later would let signals through
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             for _ in range(workers):
                 ours, theirs = context.Pipe()
-                self._pipes.append(ours)
-                process = context.Process(target=_work, args=(theirs, begin), daemon=True)
+                shared = mmap.mmap(-1, _SHARED) if fork else None
+                self._links.append(_Link(ours, shared))
+                process = context.Process(target=_work, args=(_Link(theirs, shared), begin), daemon=True)
                 process.start()
                 self._processes.append(process)
                 theirs.close()
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        self._idle = list(self._pipes)
+        self._idle = list(self._links)
 
     def kill(self) -> None:
         """End all processes, whatever they are doing."""
@@ -104,8 +111,8 @@ class Pool:
             process.kill()
         for process in self._processes:
             process.join()
-        for pipe in self._pipes:
-            pipe.close()
+        for link in self._links:
+            link.pipe.close()
 
     def _move(self, timeout: float | None) -> None:
         """Take what is finished, waiting for it with a timeout of None, and give the idle something to do."""
@@ -113,11 +120,11 @@ class Pool:
             self._hand_out()
             for pipe in connection.wait(list(self._busy), timeout) if self._busy else ():
                 assert isinstance(pipe, connection.Connection)
-                job = self._busy[pipe]
-                job.value, job.error = pipe.recv()
+                link, job = self._busy[pipe]
+                job.value, job.error = link.receive()
                 job.done = True
                 del self._busy[pipe]
-                self._idle.append(pipe)
+                self._idle.append(link)
             self._hand_out()
         except (EOFError, ConnectionError):
             raise XskillError("a worker process died (out of memory?); try with -j 1") from None
@@ -125,9 +132,36 @@ class Pool:
     def _hand_out(self) -> None:
         while self._idle and self._queued:
             job = self._queued.popleft()
-            pipe = self._idle.pop()
-            pipe.send((job.task, job.args))
-            self._busy[pipe] = job
+            link = self._idle.pop()
+            link.send((job.task, job.args))
+            self._busy[link.pipe] = link, job
+
+
+@dataclass(frozen=True, slots=True)
+class _Link:
+    """One end of what joins parent and worker; one of them sends, then the other.
+
+    What does not fit into the memory that they share (spawned workers have none) goes through the pipe.
+    """
+
+    pipe: connection.Connection
+    shared: mmap.mmap | None
+
+    def send(self, value: object) -> None:
+        data = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
+        if self.shared is not None and len(data) <= _SHARED:
+            self.shared[: len(data)] = data
+            self.pipe.send(len(data))
+        else:
+            self.pipe.send(data)
+
+    def receive(self) -> Any:
+        told = self.pipe.recv()
+        if isinstance(told, bytes):
+            return pickle.loads(told)
+        assert self.shared is not None
+        with memoryview(self.shared) as shared:
+            return pickle.loads(shared[:told])
 
 
 def _may_fork() -> bool:
@@ -135,7 +169,7 @@ def _may_fork() -> bool:
     return sys.platform == "linux" and threading.active_count() == 1 and "polars" not in sys.modules
 
 
-def _work(pipe: connection.Connection, begin: Callable[[], object] | None) -> None:
+def _work(link: _Link, begin: Callable[[], object] | None) -> None:
     """In the worker: calls from the parent, one after another, until killed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
@@ -144,8 +178,8 @@ def _work(pipe: connection.Connection, begin: Callable[[], object] | None) -> No
         begin()
     with contextlib.suppress(EOFError, ConnectionError):  # the parent has ended
         while True:
-            task, args = pipe.recv()
-            pipe.send(_answer(task, args))
+            task, args = link.receive()
+            link.send(_answer(task, args))
 
 
 def _answer(task: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Any, Exception | None]:
