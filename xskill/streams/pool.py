@@ -2,7 +2,8 @@
 
 ``concurrent.futures`` does not promise that: its threads and locks outlive an interrupted parent, and a worker that is
 killed while it sends a result leaves a thread waiting for the rest of it. Here the parent has no threads and shares
-nothing with a worker but one pipe and some memory, so that workers can be killed at any moment. Ctrl-C is the parent's affair.
+nothing with a worker but one pipe and some memory, so that workers can be killed at any moment. Ctrl-C is the
+parent's affair.
 """
 
 from __future__ import annotations
