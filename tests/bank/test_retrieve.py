@@ -139,7 +139,7 @@ def test_command_on_one_task(bank_file):
         (("--task-type", "heat"), "belong to --task"),
         (("--json",), "belong to --task"),
         (("--task", "x", "--base-url", "http://localhost"), "--embed openai:MODEL"),
-        (("--task", "x", "--threshold", "nan"), "--threshold nan"),
+        (("--task", "x", "--threshold", "nan"), "nan is not a finite number"),
         (("--task", "x", "--threshold", "2"), "--threshold 2"),
     ],
 )

@@ -68,7 +68,8 @@ def test_show_explains_what_is_no_tree(tmp_path: Path) -> None:
     done = xskill("tree", "show", other)
     assert done.returncode == 65
     assert done.stderr.decode() == (
-        f"xskill: {other}: no tree; expected a header line xskill.tree/1, or one JSON object with `nodes`\n"
+        f"xskill: {other}:1: a trajectory (xskill.trajectory/1); "
+        "expected a tree (xskill.tree/1): make one with `xskill mine`\n"
     )
     assert xskill("tree", "show", tmp_path / "none").returncode == 66
 

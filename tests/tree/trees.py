@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from xskill.records import Corpus, Node, TreeHeader
-from xskill.tree.model import XTree, check_tree, derived
+from xskill.records.tree_rules import derived
+from xskill.tree.model import XTree, check_tree
 
 
 def grow(*merges: tuple[str, str, str], **header: Any) -> XTree:

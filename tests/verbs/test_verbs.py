@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.command import xskill
 from xskill.errors import UsageError
-from xskill.records import Trajectory
+from xskill.records import Parent, Trajectory
 from xskill.verbs.partition import Partition, parse_parts
 
 
@@ -123,14 +123,16 @@ def test_check_tells_every_bad_record() -> None:
     told = done.stderr.decode().splitlines()
     assert told[0] == "xskill check: -:5: expected a JSON object"
     assert told[1] == "xskill check: -:6: no `schema` field; name the contract with --as"
-    assert told[2] == "xskill check: -:8: schema: unknown contract 'xskill.what/1'"
+    assert told[2].startswith("xskill check: -:8: unknown contract 'xskill.what/1'; `xskill schema` lists")
     assert "3 of 8 records break their contract" in told[3]
 
 
 def test_check_names_the_contract_and_the_order_of_a_tree() -> None:
     xskill("check", "--as", "trajectory", stdin='{"id":"a","actions":[]}\n')
     swapped = "".join(TREE.splitlines(keepends=True)[i] for i in (0, 3, 1, 2))
-    assert b"children[0]: node 'S0' does not stand before its parent" in xskill("check", stdin=swapped, check=65).stderr
+    assert (
+        b"-:2: children[0]: S2 needs S0, which must stand before it" in xskill("check", stdin=swapped, check=65).stderr
+    )
     cut = "".join(TREE.splitlines(keepends=True)[:3])
     assert b"promises 3 nodes, 2 follow" in xskill("check", stdin=cut, check=65).stderr
 
@@ -226,7 +228,7 @@ def test_split_into_files(tmp_path: Path) -> None:
 def test_adding_episodes_moves_none(old: list[str], new: list[str], seed: int) -> None:
     def parts(keys: list[str]) -> dict[str, str | None]:
         partition = Partition("id", {"train": 0.6, "test": 0.4}, seed)
-        return {key: partition.place(Trajectory(id=key, actions=[])).split for key in keys}
+        return {key: next(partition.place(Trajectory(id=key, actions=[]))).split for key in keys}
 
     before, after = parts(old), parts([*new, *reversed(old)])
     assert all(after[key] == before[key] for key in old)
@@ -235,26 +237,53 @@ def test_adding_episodes_moves_none(old: list[str], new: list[str], seed: int) -
 def test_shares_are_met_and_seeds_differ() -> None:
     records = [Trajectory(id=str(i), actions=[], extra={"game": i % 1000}) for i in range(4000)]
     partition = Partition("extra.game", parse_parts("train=0.7,evolve=0.1,validation=0.1,test=0.1"), 0)
-    placed = [partition.place(record).split for record in records]
+    placed = [next(partition.place(record)).split for record in records]
     assert partition.counts["train"] == pytest.approx(2800, abs=200)  # 3.5 standard deviations of 1,000 games
     assert placed[:1000] == placed[1000:2000]
     other = Partition("extra.game", parse_parts("train=0.7,evolve=0.1,validation=0.1,test=0.1"), 1)
-    assert [other.place(record).split for record in records] != placed
+    assert [next(other.place(record)).split for record in records] != placed
 
 
-def test_a_branch_stays_with_its_parent_and_keep_keeps() -> None:
+def branch(name: str, parent: str, **fields: Any) -> Trajectory:
+    return Trajectory(id=name, actions=["x"], parent=Parent(id=parent, turn=1), **fields)
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_a_rollout_tree_never_lies_in_two_parts(backwards: bool) -> None:
+    """Chains of branches of branches, the root with a question and without, in either order."""
+    records: list[Trajectory] = []
+    for tree in range(40):
+        question = f"q{tree}" if tree % 2 else None
+        records.append(Trajectory(id=f"{tree}.0", question_id=question, actions=[]))
+        records += [branch(f"{tree}.{i + 1}", f"{tree}.{i}") for i in range(5)]
+    partition = Partition("question_id", {"train": 0.5, "test": 0.5}, 0)
+    placed = [one for record in (records[::-1] if backwards else records) for one in partition.place(record)]
+    placed += partition.rest()
+    parts: dict[str, set[str | None]] = {}
+    for record in placed:
+        parts.setdefault(record.id.split(".")[0], set()).add(record.split)
+    assert len(placed) == len(records)
+    assert all(len(found) == 1 for found in parts.values())
+    assert set().union(*parts.values()) == {"train", "test"}
+
+
+def test_orphans_go_together_by_their_oldest_known_ancestor() -> None:
+    partition = Partition("question_id", {"train": 0.5, "test": 0.5}, 0)
+    lost = [branch(f"b{i}", "gone") for i in range(5)] + [branch("c", "b0"), branch("x", "y"), branch("y", "x")]
+    assert [one for record in lost for one in partition.place(record)] == []
+    placed = {record.id: record.split for record in partition.rest()}
+    assert set(placed) == {record.id for record in lost}
+    assert len({placed[name] for name in ("b0", "b1", "b2", "b3", "b4", "c")}) == 1
+    assert placed["x"] == placed["y"]
+
+
+def test_a_kept_split_holds_for_the_branches_too() -> None:
     partition = Partition("question_id", {"train": 0.5, "test": 0.5}, 0, keep=True)
-    root = partition.place(Trajectory(id="r", actions=[]))
-    for i in range(20):
-        record = msgspec_branch(i)
-        assert partition.place(record).split == root.split
-    assert partition.place(Trajectory(id="r", actions=[], split="test")).split == "test"
-
-
-def msgspec_branch(i: int) -> Trajectory:
-    from xskill.records import Parent
-
-    return Trajectory(id=f"b{i}", actions=[], parent=Parent(id="r", turn=1))
+    for split in ("test", "train"):
+        (root,) = partition.place(Trajectory(id=split, actions=[], split=split))  # type: ignore[arg-type]
+        assert root.split == split
+        (grown,) = partition.place(branch(f"b{split}", split))
+        assert grown.split == split
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ class Task(_Named, frozen=True, kw_only=True):
 def read_tasks(files: Sequence[str], run: Run) -> Iterator[Task]:
     """Tasks of all inputs: JSON lines with a ``task``, or our trajectories in any container."""
     decoder = msgspec.json.Decoder(Task)
-    for record in iter_raw(files, run.note, run.bad if run.keeps_rejects else None):
+    for record in iter_raw(files, run.note, run.unreadable if run.keeps_rejects else None):
         if record.is_header:
             continue
         run.read += 1
@@ -52,6 +52,7 @@ def read_tasks(files: Sequence[str], run: Run) -> Iterator[Task]:
             continue
         run.kept += 1
         yield task
+    run.check_input()
 
 
 def retrieved_row(task: Task, hits: Sequence[Hit]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Annotated, Optional
 
 import typer
 
-from xskill.commands.options import AsJson, Files, Quiet
+from xskill.commands.options import AsJson, Files, Output, Quiet, Rejects
 
 
 def command(
@@ -16,28 +16,41 @@ def command(
     ] = None,
     max_errors: Annotated[int, typer.Option(metavar="N", min=1, help="Stop telling after N bad records.")] = 20,
     as_json: AsJson = False,
+    output: Output = None,
+    rejects: Rejects = None,
     quiet: Quiet = False,
 ) -> None:
     """Example: xskill check episodes.jsonl
 
     Validate every record against its contract. All bad records are told, one a line on stderr; the exit code is 65
-    if there was any.
+    if there was any. --rejects writes each with its reason to a file as well.
     """
     import json
     import sys
 
-    from xskill.errors import BadData
+    from xskill.errors import BadData, BadRecord
+    from xskill.streams.run import Run
     from xskill.streams.terminal import clean_line
     from xskill.streams.text import write_text
     from xskill.verbs.check import check_stream
 
-    def tell(text: str) -> None:
-        print(f"xskill check: {clean_line(text)}", file=sys.stderr)
+    told = 0
 
-    report = check_stream(files or [], contract, tell, max_errors)
-    if as_json:
-        write_text(None, json.dumps(report.as_dict()))
-    elif not quiet:
-        write_text(None, report.as_text())
+    def tell(error: BadRecord) -> None:
+        nonlocal told
+        told += 1
+        if rejects is not None:
+            run.bad(error)
+        if told <= max_errors:
+            print(f"xskill check: {clean_line(str(error))}", file=sys.stderr)
+        elif told == max_errors + 1:
+            print(f"xskill check: more than {max_errors} bad records; the rest is only counted", file=sys.stderr)
+
+    with Run("check", quiet=quiet, rejects=rejects, summary=False) as run:
+        report = check_stream(files or [], contract, run, tell)
+        if as_json:
+            write_text(output, json.dumps(report.as_dict()))
+        elif not quiet or output is not None:
+            write_text(output, report.as_text())
     if report.bad:
         raise BadData(f"{report.bad:,} of {report.records:,} records break their contract")

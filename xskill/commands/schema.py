@@ -7,13 +7,14 @@ from typing import Annotated, Optional
 
 import typer
 
-from xskill.commands.options import Output
+from xskill.commands.options import Output, Quiet
 from xskill.errors import UsageError
 
 
 def command(
     name: Annotated[Optional[str], typer.Argument(help="Contract; without it, the names are listed.")] = None,
     output: Output = None,
+    quiet: Quiet = False,
 ) -> None:
     """Example: xskill schema trajectory > trajectory.schema.json
 

@@ -30,16 +30,21 @@ def command(
     """Example: xskill split --by question_id episodes.jsonl > split.jsonl
 
     Set `split` on every trajectory by a seeded hash of a field: adding episodes moves none. An episode without that
-    field goes by its parent's id if it is a branch, else by its own.
+    field goes by its own id; a branch goes where its parent is, and is written after it.
     """
+    import itertools
+    import os
     from contextlib import ExitStack
 
+    from xskill.errors import CannotWrite, UsageError
     from xskill.records import Trajectory
     from xskill.streams.read import read_records
     from xskill.streams.run import Run
     from xskill.streams.write import container_of, open_output
     from xskill.verbs.partition import Partition, parse_parts
 
+    if directory is not None and output is not None:
+        raise UsageError("--into DIR writes one file a part, -o FILE all of them to one: give one of the two")
     partition = Partition(by, parse_parts(parts), seed, keep=keep)
     with Run("split", quiet=quiet, rejects=rejects) as run, ExitStack() as stack:
         if directory is None:
@@ -47,11 +52,15 @@ def command(
             outs = dict.fromkeys(partition.names, out)
         else:
             ending = container_of(None, to)
+            try:
+                os.makedirs(directory, exist_ok=True)
+            except OSError as error:
+                raise CannotWrite(f"{directory}: cannot make the folder: {error.strerror}") from None
             paths = {name: f"{directory}/{name}.{ending}" for name in partition.names}
             outs = {n: stack.enter_context(open_output(p, kind=Trajectory)) for n, p in paths.items()}
-        for record in read_records(files or [], Trajectory, run):
-            placed = partition.place(record)
-            outs[placed.split or ""].write(placed)
+        placed = (one for record in read_records(files or [], Trajectory, run) for one in partition.place(record))
+        for record in itertools.chain(placed, partition.rest()):
+            outs[record.split or ""].write(record)
         if partition.replaced:
             run.note(f"{partition.replaced:,} records had a split of their own, replaced (--keep leaves them)")
         run.set_summary(", ".join(f"{name} {partition.counts[name]:,}" for name in partition.names))

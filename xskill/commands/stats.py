@@ -6,13 +6,14 @@ from typing import Annotated
 
 import typer
 
-from xskill.commands.options import AsJson, Files, Quiet, Rejects
+from xskill.commands.options import AsJson, Files, Output, Quiet, Rejects
 
 
 def command(
     files: Files = None,
     top: Annotated[int, typer.Option(metavar="N", min=0, help="Most frequent tokens and task types to show.")] = 15,
     as_json: AsJson = False,
+    output: Output = None,
     rejects: Rejects = None,
     quiet: Quiet = False,
 ) -> None:
@@ -32,4 +33,4 @@ def command(
         statistics = Statistics()
         for episode in read_records(files or [], Episode, run):
             statistics.add(episode)
-        write_text(None, json.dumps(statistics.as_dict(), ensure_ascii=False) if as_json else render(statistics, top))
+        write_text(output, json.dumps(statistics.as_dict(), ensure_ascii=False) if as_json else render(statistics, top))

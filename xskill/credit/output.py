@@ -17,7 +17,8 @@ from xskill.credit.methods import Config, Credits
 from xskill.records import CreditsHeader, Trajectory, TurnCredit, decode, encode
 from xskill.rollouts.columns import Rollouts
 from xskill.rollouts.originals import CREDIT_COLUMNS, Originals, original_lines
-from xskill.streams.parquet_child import HEADER_KEY
+from xskill.streams.contract import tag_of
+from xskill.streams.parquet_child import HEADER_KEY, SCHEMA_KEY
 from xskill.streams.standard import to_stdout
 from xskill.streams.text import open_lines, replacing
 from xskill.streams.write import container_of, open_output
@@ -150,7 +151,7 @@ def write_trajectories(
 ) -> None:
     """Write the header and the credited trajectories to a file or stdout."""
     if container_of(path, to) == "parquet" and all_frames(originals):
-        write_frame(path, credited_frame(rollouts, originals, credits), head)
+        write_frame(path, credited_frame(rollouts, originals, credits), head, tag_of(Trajectory))
         return
     parquet = container_of(path, to) == "parquet"
     with open_output(path, to=to, kind=Trajectory) as out:
@@ -166,7 +167,7 @@ def write_turns(path: str | None, to: str | None, rollouts: Rollouts, credits: C
     """Write the header and one row a turn to a file or stdout."""
     frame = turn_rows(rollouts, credits)
     if container_of(path, to) == "parquet":
-        write_frame(path, frame, head)
+        write_frame(path, frame, head, TURN_TAG)
         return
     empty = [name for name in frame.columns if frame[name].null_count() == frame.height]
     usual = ["n_steps"] if (frame["n_steps"] == 1).all() else []
@@ -177,9 +178,11 @@ def write_turns(path: str | None, to: str | None, rollouts: Rollouts, credits: C
             write_line(frame[start : start + ROWS].write_ndjson().rstrip("\n").encode())
 
 
-def write_frame(path: str | None, frame: Any, head: CreditsHeader | None = None) -> None:
-    """Write a frame as Parquet to a file or stdout, with the header in the file's metadata."""
+def write_frame(path: str | None, frame: Any, head: CreditsHeader | None = None, tag: str | None = None) -> None:
+    """Write a frame as Parquet to a file or stdout, with the header and the rows' contract in the file's metadata."""
     metadata = {} if head is None else {HEADER_KEY: encode(head).decode()}
+    if tag is not None:
+        metadata[SCHEMA_KEY] = tag
     if path is not None and path != "-":
         with replacing(path) as target:
             frame.write_parquet(target.file, metadata=metadata)

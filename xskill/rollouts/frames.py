@@ -7,7 +7,7 @@ import polars as pl
 from xskill.errors import BadRecord
 from xskill.records import Trajectory, convert
 from xskill.rollouts.gather import Gather, TokenRollout, sum_tokens
-from xskill.streams.columns import TOKENS, schema_of, unpack
+from xskill.streams.columns import TOKENS, check_finite, schema_of, unpack
 from xskill.streams.run import Run
 
 USED = ("id", "question_id", "reward", "success", "initial_observation", "parent", "steps")
@@ -69,6 +69,7 @@ def add_rows(frame: pl.DataFrame, gather: Gather, place: tuple[str, int], run: R
     for i, row in enumerate(used.iter_rows(named=True)):
         at = (place[0], place[1] + i)
         try:
+            check_finite(row)
             gather.add(sum_tokens(convert(unpack(row, Trajectory), TokenRollout)), at)
         except BadRecord as error:
             run.bad(error.at(*at))

@@ -10,11 +10,12 @@ import msgspec
 import numpy as np
 
 from xskill.errors import BadRecord
-from xskill.records import CreditsHeader, decode
+from xskill.records import CreditsHeader, Trajectory, decode
 from xskill.rollouts.build import Trie, build, check_links
 from xskill.rollouts.columns import Rollouts
 from xskill.rollouts.gather import Gather, decode_rollout
 from xskill.rollouts.originals import FileLines, Originals
+from xskill.streams.contract import explained
 from xskill.streams.lines import iter_lines
 from xskill.streams.run import Run
 from xskill.streams.source import Input, open_input, open_inputs
@@ -103,7 +104,7 @@ def _from_lines(
             if error.path == "schema" and _is_header(line):
                 continue
             run.read += 1
-            run.bad(error.at(name, number, raw=line))
+            run.bad(explained(error, line, Trajectory, run.command).at(name, number, raw=line))
             continue
         run.read += 1
         run.kept += 1
@@ -127,12 +128,14 @@ def _is_header(line: bytes) -> bool:
 
 def _from_parquet(source: Input, gather: Gather, originals: Originals | None, run: Run) -> None:
     from xskill.rollouts.frames import USED, add_frame, add_rows, is_plain
+    from xskill.streams.columns import all_finite
     from xskill.streams.parquet import read_frames
 
     row = 0
-    for frame in read_frames(source, None if originals is not None else USED):
+    for frame in read_frames(source, None if originals is not None else USED, kind=Trajectory, reader=run.command):
         place = (source.name, row + 1)
-        good = add_frame(frame, gather, place, run) if is_plain(frame) else add_rows(frame, gather, place, run)
+        plain = is_plain(frame) and all_finite(frame)
+        good = add_frame(frame, gather, place, run) if plain else add_rows(frame, gather, place, run)
         if originals is not None:
             block = originals.add_block(frame)
             originals.order += [(block, i) for i in good]

@@ -7,14 +7,16 @@ numbers (log-probabilities) takes two columns: ``logprob`` and ``logprob_tokens`
 
 from __future__ import annotations
 
+import math
 import types
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
 import polars as pl
 
+from xskill.errors import BadRecord
 from xskill.records import Record
 
 TOKENS = "_tokens"
@@ -84,6 +86,70 @@ def unpack(row: dict[str, Any], kind: type[Any]) -> dict[str, Any]:
         else:
             value[column.name.removesuffix(TOKENS) if column.name != column.field else name] = column.unpack(cell)
     return value
+
+
+def misfit(schema: Mapping[str, Any], kind: type[Any]) -> str | None:
+    """The first column that cannot hold the values of ``kind``'s field; None when all can."""
+    for column in columns_of(kind):
+        if column.name in schema and not _fits(schema[column.name], column.dtype):
+            return f"the column {column.name!r} is {schema[column.name]}, expected {column.dtype}"
+    return None
+
+
+def _fits(found: Any, wanted: Any) -> bool:
+    if found in (wanted, pl.Null):
+        return True
+    if wanted == pl.String:
+        return found in (pl.Categorical, pl.Enum)
+    if wanted == pl.Int64:
+        return bool(found.is_integer())
+    if wanted == pl.Float64:  # log-probabilities may come as numbers or as lists of them
+        return bool(found.is_numeric() or (_is_list(found) and found.inner.is_numeric()))
+    if isinstance(wanted, pl.List):
+        return _is_list(found) and _fits(found.inner, wanted.inner)
+    if isinstance(wanted, pl.Struct) and isinstance(found, pl.Struct):
+        inner = dict(wanted)
+        return all(name not in inner or _fits(dtype, inner[name]) for name, dtype in found)
+    return False
+
+
+def _is_list(dtype: Any) -> bool:
+    return isinstance(dtype, (pl.List, pl.Array))
+
+
+def all_finite(frame: pl.DataFrame) -> bool:
+    """Whether no number in the frame, however deep inside, is NaN or infinite."""
+    return all(map(_finite, frame.get_columns()))
+
+
+def _finite(series: pl.Series) -> bool:
+    dtype = series.dtype
+    if dtype.is_float():
+        return bool(series.is_finite().all())
+    if _is_list(dtype):
+        return not _holds_floats(dtype) or _finite(series.explode(empty_as_null=False))
+    if isinstance(dtype, pl.Struct):
+        return all(_finite(series.struct.field(name)) for name, inner in dtype if _holds_floats(inner))
+    return True
+
+
+def _holds_floats(dtype: Any) -> bool:
+    if isinstance(dtype, pl.Struct):
+        return any(_holds_floats(inner) for _, inner in dtype)
+    return _holds_floats(dtype.inner) if _is_list(dtype) else bool(dtype.is_float())
+
+
+def check_finite(value: Any, path: str = "") -> None:
+    """Raise :class:`BadRecord` for the first NaN or infinity in a row."""
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise BadRecord(f"expected a finite number or null, got {value}", path=path)
+    elif isinstance(value, dict):
+        for name, inner in value.items():
+            check_finite(inner, f"{path}.{name}" if path else name)
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            check_finite(inner, f"{path}[{index}]")
 
 
 def _without_null(hint: Any) -> Any:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from xskill.errors import BadRecord
+from xskill.errors import BadRecord, NoRecord
 from xskill.records import CONTRACTS, BankHeader, CreditsHeader, Node, Record, Skill, Trajectory, TreeHeader, decode
-from xskill.streams.raw import RawRecord, iter_raw
+from xskill.streams.contract import contract_of, explained
+from xskill.streams.raw import RawRecord, iter_raw, second_header
 from xskill.streams.run import Run
+from xskill.streams.write import open_output
 
 _BEHIND: dict[type[Record], type[Record]] = {TreeHeader: Node, CreditsHeader: Trajectory, BankHeader: Skill}
 
@@ -23,49 +25,84 @@ class AnyStream(NamedTuple):
 
 
 def read_any(files: Sequence[str], run: Run) -> AnyStream:
-    """Read a stream of whatever contract its first record names; all its records must be of that one.
+    """Read a stream of whatever contract its first good record names; all its records must be of that one.
 
     Raises:
         BadRecord: (while reading) a record that breaks the contract, or is of another one.
-        NoInput: no record at all.
+        BadData: a second tree or bank begins.
+        NoRecord: no record at all.
     """
-    raw = iter_raw(files, run.note, run.bad)
-    first = next(raw)
-    header: Record | None = None
-    if first.is_header:
-        kind = _contract(first)
-        header = decode(first.data, kind)
-        kind = _BEHIND[kind]
-    else:
-        kind = _contract(first)
-        raw = itertools.chain([first], raw)
-    return AnyStream(kind, header, _decoded(raw, kind, run))
-
-
-def _decoded(raw: Iterator[RawRecord], kind: type[Record], run: Run) -> Iterator[Record]:
+    raw = iter_raw(files, run.note, run.unreadable if run.keeps_rejects else None)
     for entry in raw:
-        if entry.is_header:
-            continue
-        run.read += 1
         try:
-            record = decode(entry.data, kind)
+            kind = contract(entry)
+            if not entry.is_header:
+                return AnyStream(kind, None, _decoded(entry, raw, kind, run))
+            return AnyStream(_BEHIND[kind], decode(entry.data, kind), _decoded(None, raw, _BEHIND[kind], run))
         except BadRecord as error:
-            run.bad(error.at(entry.file, entry.line, raw=entry.data))
-            continue
-        run.kept += 1
-        yield record
+            run.unreadable(error.at(entry.file, entry.line, raw=entry.data))
+    run.check_input()
+    raise AssertionError("check_input raises when nothing was kept")
+
+
+def write_raw(records: Iterable[RawRecord], path: str | None) -> None:
+    """Write records of one contract as Parquet, to a file or stdout; the contract is that of the first one.
+
+    Raises:
+        BadRecord: one that breaks it, or is of another one.
+        NoRecord: nothing tells the contract.
+    """
+    header: Record | None = None
+    kind: type[Record] | None = None
+    rest = iter(records)
+    for entry in rest:
+        kind = contract(entry)
+        if entry.is_header:
+            header, kind = decode(entry.data, kind), _BEHIND[kind]
+        else:
+            rest = itertools.chain([entry], rest)
+        break
+    if kind is None:
+        raise NoRecord("no record, so that nothing tells the columns of the Parquet file")
+    with open_output(path, to="parquet", kind=kind) as out:
+        if header is not None:
+            out.header(header)
+        for entry in rest:
+            if entry.is_header:
+                continue
+            try:
+                out.write(decode(entry.data, kind))
+            except BadRecord as error:
+                raise explained(error, entry.data, kind).at(entry.file, entry.line) from None
+
+
+def contract(raw: RawRecord) -> type[Record]:
+    """The type of a record.
+
+    Raises:
+        BadRecord: none of ours; see :func:`xskill.streams.contract.contract_of`.
+    """
+    return CONTRACTS[contract_of(raw.data).removeprefix("xskill.").removesuffix("/1")]
+
+
+def _decoded(first: RawRecord | None, raw: Iterator[RawRecord], kind: type[Record], run: Run) -> Iterator[Record]:
+    if first is not None:
+        yield from _good(first, kind, run)
+    for entry in raw:
+        if not entry.is_header:
+            yield from _good(entry, kind, run)
+        elif kind is not Trajectory:  # credits of several files are one stream
+            raise second_header(entry)
     if run.rejected:
         run.check_input()
 
 
-def _contract(raw: RawRecord) -> type[Record]:
-    if raw.tag is None:
-        raise BadRecord(
-            "no `schema` field, so no stream of ours; raw logs go through `xskill canon` first",
-            file=raw.file,
-            line=raw.line,
-        )
-    name = raw.tag.removeprefix("xskill.").removesuffix("/1")
-    if name not in CONTRACTS:
-        raise BadRecord(f"unknown contract {raw.tag!r}", path="schema", file=raw.file, line=raw.line)
-    return CONTRACTS[name]
+def _good(entry: RawRecord, kind: type[Record], run: Run) -> Iterator[Record]:
+    run.read += 1
+    try:
+        record = decode(entry.data, kind)
+    except BadRecord as error:
+        run.bad(explained(error, entry.data, kind, run.command).at(entry.file, entry.line, raw=entry.data))
+        return
+    run.kept += 1
+    yield record

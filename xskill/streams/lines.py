@@ -17,14 +17,14 @@ def iter_lines(source: Input) -> Iterator[tuple[int, bytes]]:
     r"""Yield ``(line number from 1, line without its end)``; blank lines are skipped, but counted.
 
     Lines end at ``\n`` alone (a ``\r`` before it is dropped): U+2028 and its like stay inside strings.
-    A UTF-8 byte order mark in front of a line is dropped.
+    A UTF-8 byte order mark in front of a line is dropped. An empty JSON list at the start holds no record.
 
     Raises:
         BadRecord: a line longer than :data:`MAX_LINE`, or bytes that are no text at all.
     """
     _refuse_binary(source)
     readline = source.stream.readline
-    number = 0
+    number, first = 0, True
     while line := readline(MAX_LINE + 1):
         number += 1
         if len(line) > MAX_LINE:
@@ -32,7 +32,8 @@ def iter_lines(source: Input) -> Iterator[tuple[int, bytes]]:
         line = line.strip()
         if line.startswith(BOM):
             line = line[len(BOM) :].lstrip()
-        if line:
+        if line and not (line == b"[]" and first):
+            first = False
             yield number, line
 
 

@@ -1,4 +1,4 @@
-"""Parquet in and out: read in a child process with bounds, written with the fixed columns of a contract."""
+"""Parquet in: read in a child process with bounds."""
 
 from __future__ import annotations
 
@@ -12,30 +12,31 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from types import TracebackType
 from typing import Any, TypeVar
 
 import msgspec
 import polars as pl
 
 from xskill.errors import BadRecord
-from xskill.records import CONTRACTS, Record, convert, encode
-from xskill.streams.atomic import AtomicFile
-from xskill.streams.columns import columns_of, pack, schema_of, unpack
-from xskill.streams.parquet_child import HEADER_KEY
+from xskill.records import Record, convert
+from xskill.streams.columns import all_finite, check_finite, columns_of, misfit, unpack
+from xskill.streams.contract import known_tag, tag_of, unknown_contract, wrong_stream
 from xskill.streams.source import Input
-from xskill.streams.standard import to_stdout
 
 R = TypeVar("R")
 
 _MAX_FOOTER = 64 << 20
 _LEAST_MEMORY = 4 << 30
 _MEMORY_PER_BYTE = 64
-_BATCH = 4096
 
 
 def read_frames(
-    source: Input, columns: Sequence[str] | None = None, take_header: Callable[[bytes], None] = lambda _: None
+    source: Input,
+    columns: Sequence[str] | None = None,
+    take_header: Callable[[bytes], None] = lambda _: None,
+    *,
+    kind: Any = None,
+    reader: str | None = None,
 ) -> Iterator[pl.DataFrame]:
     """Yield the rows of a Parquet input as frames of bounded height.
 
@@ -43,10 +44,28 @@ def read_frames(
         source: the input; anything but a plain file is spooled to a temporary one first.
         columns: names to read, of those that exist (column projection); None is all.
         take_header: gets our header line, when the file's metadata holds one.
+        kind: the record type that the rows must be, columns included; None is any.
+        reader: what to call the command that needs that type.
 
     Raises:
-        BadRecord: no valid Parquet, or one that needs more memory than its size explains.
+        BadRecord: no valid Parquet, one of another contract, or one that needs more memory than its size explains.
     """
+    fits = kind is None
+    for letter, body in _answers(source, columns):
+        if letter == b"K" and body and kind is not None and body.decode() != tag_of(kind):
+            raise BadRecord(wrong_stream(body.decode(), tag_of(kind), reader), file=source.name)
+        if letter == b"M" and body:
+            take_header(body)
+        if letter == b"F":
+            frame = pl.read_ipc_stream(io.BytesIO(body))
+            if not fits and (why := misfit(frame.schema, kind)):
+                raise BadRecord(why, file=source.name)
+            fits = True
+            yield frame
+
+
+def _answers(source: Input, columns: Sequence[str] | None) -> Iterator[tuple[bytes, bytes]]:
+    """What the child says of a file, up to its end."""
     with _plain_file(source) as path:
         _check_footer(path, source.name)
         limit = _LEAST_MEMORY + _MEMORY_PER_BYTE * os.path.getsize(path)
@@ -54,16 +73,10 @@ def read_frames(
         child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
         assert child.stdout is not None
         try:
-            while True:
-                letter, body = _frame(child.stdout, source.name)
-                if letter == b"Z":
-                    return
-                if letter == b"E":
-                    raise BadRecord(f"not usable as Parquet: {body.decode()}", file=source.name)
-                if letter == b"M" and body:
-                    take_header(body)
-                if letter == b"F":
-                    yield pl.read_ipc_stream(io.BytesIO(body))
+            while (answer := _frame(child.stdout, source.name))[0] != b"Z":
+                if answer[0] == b"E":
+                    raise BadRecord(f"not usable as Parquet: {answer[1].decode()}", file=source.name)
+                yield answer
         finally:
             child.kill()
             child.wait()
@@ -71,14 +84,17 @@ def read_frames(
 
 
 def read_rows(
-    source: Input, kind: type[R], take_header: Callable[[bytes], None] = lambda _: None
+    source: Input, kind: type[R], take_header: Callable[[bytes], None] = lambda _: None, reader: str | None = None
 ) -> Iterator[R | BadRecord]:
     """Yield the rows of a Parquet input as records of ``kind``; a row that breaks the contract as its error."""
     slim = not issubclass(kind, Record)
     wanted = [column.name for column in columns_of(kind)] if slim else None
-    for frame in read_frames(source, wanted, take_header):
+    for frame in read_frames(source, wanted, take_header, kind=kind, reader=reader):
+        finite = all_finite(frame)
         for row in frame.iter_rows(named=True):
             try:
+                if not finite:
+                    check_finite(row)
                 yield convert(unpack(row, kind), kind)
             except BadRecord as error:
                 yield error
@@ -87,84 +103,18 @@ def read_rows(
 
 
 def kind_of(source: Input) -> str:
-    """Short name of the contract that a Parquet file of ours holds, as its first row says.
+    """The contract that a Parquet file of ours holds, ``xskill.<name>/1``.
 
     A stream is spooled to a temporary file on the way, and ``source`` then stands for that file.
     """
-    for frame in read_frames(source, ["schema"]):
-        tags = frame.get_column("schema").unique().to_list()
-        for name in CONTRACTS:
-            if tags == [f"xskill.{name}/1"]:
-                return name
-        break
-    raise BadRecord(
-        "Parquet, but not of ours (no `schema` column); `xskill canon` reads foreign tables", file=source.name
-    )
-
-
-class ParquetWriter:
-    """Writes records to Parquet in row groups, in bounded memory; the header goes to the file's metadata.
-
-    Use as a context manager; nothing appears under ``path`` (or on stdout, when it is None) before the end.
-    """
-
-    def __init__(self, path: str | None, kind: type[Record]) -> None:
-        self._kind = kind
-        self._schema = schema_of(kind)
-        self._tag = str(msgspec.inspect.type_info(kind).tag)  # type: ignore[attr-defined]
-        self._target = AtomicFile(path) if path is not None else None
-        self._header: str | None = None
-        self._rows: list[dict[str, Any]] = []
-        self._parts = tempfile.TemporaryDirectory(prefix="xskill-")
-        self._n_parts = 0
-
-    def __enter__(self) -> ParquetWriter:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            if kind is None:
-                self._finish()
-        finally:
-            self._parts.cleanup()
-            if self._target is not None:
-                self._target.discard()
-
-    def header(self, record: Record) -> None:
-        self._header = encode(record).decode()
-
-    def write(self, record: Record) -> None:
-        row = pack(record)
-        row["schema"] = self._tag
-        self._rows.append(row)
-        if len(self._rows) == _BATCH:
-            self._flush()
-
-    def write_line(self, line: bytes) -> None:
-        self.write(msgspec.json.decode(line, type=self._kind))
-
-    def _flush(self) -> None:
-        if self._rows or not self._n_parts:
-            frame = pl.DataFrame(self._rows, schema=self._schema, orient="row")
-            frame.write_ipc(os.path.join(self._parts.name, f"{self._n_parts:08d}.arrow"))
-            self._rows.clear()
-            self._n_parts += 1
-
-    def _finish(self) -> None:
-        self._flush()
-        metadata = {HEADER_KEY: self._header} if self._header is not None else None
-        lazy = pl.scan_ipc(os.path.join(self._parts.name, "*.arrow"))
-        if self._target is not None:
-            lazy.sink_parquet(self._target.temporary, row_group_size=_BATCH * 8, metadata=metadata)
-            self._target.commit()
-            return
-        whole = os.path.join(self._parts.name, "whole.parquet")
-        lazy.sink_parquet(whole, row_group_size=_BATCH * 8, metadata=metadata)
-        with open(whole, "rb") as file:
-            while block := file.read(1 << 20):
-                to_stdout(block)
+    tag = next((body.decode() for letter, body in _answers(source, ["schema", "id"]) if letter == b"K"), "")
+    if not tag:
+        raise BadRecord(
+            "Parquet, but not of ours (no `schema` column); `xskill canon` reads foreign tables", file=source.name
+        )
+    if not known_tag(tag):
+        raise BadRecord(unknown_contract(tag), file=source.name)
+    return tag
 
 
 @contextmanager

@@ -5,17 +5,21 @@ Imports neither numpy nor msgspec for JSON lines: ``xskill head`` should start a
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from xskill.errors import BadRecord, NoInput
+from xskill.errors import BadData, BadRecord, NoRecord
 from xskill.streams.lines import iter_lines
 from xskill.streams.source import Input, open_inputs
 
 HEADER_TAGS = frozenset({"xskill.tree/1", "xskill.credits/1", "xskill.bank/1"})
-_TAG = re.compile(rb'\s*\{\s*"schema"\s*:\s*"(xskill\.[a-z]+/1)"')
-_TAG_ANYWHERE = re.compile(rb'"schema"\s*:\s*"(xskill\.[a-z]+/1)"')
+_TAG = re.compile(rb'"schema"\s*:\s*"(xskill\.[a-z]+/\d+)"')
+
+
+_N_NODES = re.compile(rb'"n_nodes"\s*:\s*(\d+)')
+_SYMBOLS = re.compile(rb'"symbols"\s*:\s*\d+\s*,\s*')
 
 
 class RawRecord(NamedTuple):
@@ -45,73 +49,109 @@ def iter_raw(
 
     Raises:
         BadRecord: a line that is no JSON object, as far as its first byte tells; a damaged file.
-        NoInput: no record in any input.
+        NoRecord: no record in any input, not even a bad one.
     """
     empty = True
+
+    def bad(error: BadRecord) -> None:
+        nonlocal empty
+        if on_bad is None:
+            raise error
+        empty = False
+        on_bad(error)
+
     for source in open_inputs(files, note):
-        if source.container == "zip":
-            raise BadRecord("a ZIP archive; `xskill canon` reads those it knows", file=source.name, byte=0)
         try:
-            for record in _rows(source) if source.container == "parquet" else _lines(source, on_bad):
+            if source.container == "zip":
+                raise BadRecord("a ZIP archive; `xskill canon` reads those it knows", byte=0)
+            for record in _rows(source, bad) if source.container == "parquet" else _lines(source, bad):
                 empty = False
                 yield record
         except BadRecord as error:
-            if on_bad is None:
-                raise
-            empty = False
-            on_bad(error.at(source.name))
+            bad(error.at(source.name))
     if empty:
-        raise NoInput(f"{', '.join(files) or '-'}: no record in the input")
+        raise NoRecord(f"{', '.join(files) or '-'}: no record in the input")
 
 
-def first_lines(files: Sequence[str], n: int, note: Callable[[str], None]) -> Iterator[bytes]:
-    """The first ``n`` records as lines, headers before them included.
+def first_records(
+    files: Sequence[str], n: int, note: Callable[[str], None], on_bad: Callable[[BadRecord], None] | None = None
+) -> Iterator[RawRecord]:
+    """The first ``n`` records, headers before them included.
 
     The header of a tree says how many nodes follow, so its number is cut to ``n`` as well.
+
+    Raises:
+        BadData: a second tree begins.
     """
-    left = n
-    for record in iter_raw(files, note):
+    left, tree = n, False
+    for record in iter_raw(files, note, on_bad):
         if record.tag == "xskill.tree/1":
-            yield _cut_header(record.data, n)
+            if tree:
+                raise second_header(record)
+            tree = True
+            yield record._replace(data=_cut_header(record.data, n))
             continue
         if record.is_header:
-            yield record.data
+            yield record
             continue
         if left == 0:
             return
         left -= 1
-        yield record.data
+        yield record
         if left == 0:
             return
 
 
+def second_header(record: RawRecord) -> BadData:
+    """The error of a stream in which a second tree, or bank, begins."""
+    what = "tree" if record.tag == "xskill.tree/1" else "bank"
+    return BadData(f"{record.file}:{record.line}: a second {what} begins; a stream holds one: give one at a time")
+
+
 def _cut_header(header: bytes, n: int) -> bytes:
-    return re.sub(rb'"n_nodes":(\d+)', lambda match: b'"n_nodes":%d' % min(int(match.group(1)), n), header, count=1)
+    """The header of the first ``n`` nodes: as many, and no word of what all nodes make of the corpus."""
+    found = _N_NODES.search(header)
+    if found is None or int(found.group(1)) <= n:
+        return header
+    return _SYMBOLS.sub(b"", _N_NODES.sub(b'"n_nodes":%d' % n, header, count=1), count=1)
 
 
-def _lines(source: Input, on_bad: Callable[[BadRecord], None] | None) -> Iterator[RawRecord]:
+def _lines(source: Input, bad: Callable[[BadRecord], None]) -> Iterator[RawRecord]:
     for number, line in iter_lines(source):
         if not line.startswith(b"{"):
-            error = BadRecord("expected a JSON object", file=source.name, line=number, raw=line)
-            if on_bad is None:
-                raise error
-            on_bad(error)
+            bad(BadRecord("expected a JSON object", file=source.name, line=number, raw=line))
             continue
-        match = _TAG.match(line) or _TAG_ANYWHERE.search(line)
+        match = _TAG.search(line)
+        if match is None and number == 1 and (line == b"{" or b'"n_primitives"' in line):
+            raise BadRecord(_document(source, line), line=number)
         yield RawRecord(source.name, number, match.group(1).decode() if match else None, line)
 
 
-def _rows(source: Input) -> Iterator[RawRecord]:
+def _document(source: Input, line: bytes) -> str:
+    """Why a file that begins so is no stream: one JSON object, spread over many lines or not."""
+    from xskill.streams.contract import released_tree
+
+    whole = line + source.stream.peek(1 << 16)
+    return released_tree(whole) or (
+        "one JSON object over several lines; a stream has one a line (`jq -c .` makes it so); "
+        "raw logs go through `xskill canon` first"
+    )
+
+
+def _rows(source: Input, bad: Callable[[BadRecord], None]) -> Iterator[RawRecord]:
     from xskill.records import CONTRACTS, encode
     from xskill.streams.parquet import kind_of, read_rows
 
     headers: list[bytes] = []
-    name = kind_of(source)
-    for number, record in enumerate(read_rows(source, CONTRACTS[name], headers.append), 1):
-        while headers:
-            header = headers.pop()
-            match = _TAG.match(header)
-            yield RawRecord(source.name, 0, match.group(1).decode() if match else None, header)
+    tag = kind_of(source)
+    name = tag.removeprefix("xskill.").removesuffix("/1")
+    rows = read_rows(source, CONTRACTS[name], headers.append)
+    first = next(rows, None)
+    for header in headers:
+        match = _TAG.search(header)
+        yield RawRecord(source.name, 0, match.group(1).decode() if match else None, header)
+    for number, record in enumerate(() if first is None else itertools.chain([first], rows), 1):
         if isinstance(record, BadRecord):
-            raise record.at(source.name, number)
-        yield RawRecord(source.name, number, f"xskill.{name}/1", encode(record))
+            bad(record.at(source.name, number))
+        else:
+            yield RawRecord(source.name, number, tag, encode(record))

@@ -17,6 +17,7 @@ from xskill.records import (
     TreeHeader,
     decode,
 )
+from xskill.streams.contract import explained
 from xskill.streams.lines import iter_lines
 from xskill.streams.run import Run
 from xskill.streams.source import Input, open_inputs
@@ -72,9 +73,7 @@ def _from_lines(source: Input, kind: type[R], run: Run, headers: list[Record] | 
                     headers.append(header)
                 continue
             run.read += 1
-            if b'"schema"' not in line and line.startswith(b"{") and error.reason.startswith("missing"):
-                error.reason += "; raw logs go through `xskill canon` first"
-            run.bad(error.at(source.name, number, raw=line))
+            run.bad(explained(error, line, kind, run.command).at(source.name, number, raw=line))
             continue
         run.read += 1
         run.kept += 1
@@ -85,7 +84,8 @@ def _from_lines(source: Input, kind: type[R], run: Run, headers: list[Record] | 
 def _from_parquet(source: Input, kind: type[R], run: Run, headers: list[Record] | None) -> Iterator[R]:
     from xskill.streams.parquet import read_rows
 
-    for number, row in enumerate(read_rows(source, kind, lambda line: _take(line, kind, headers)), 1):
+    rows = read_rows(source, kind, lambda line: _take(line, kind, headers), run.command)
+    for number, row in enumerate(rows, 1):
         run.read += 1
         if isinstance(row, BadRecord):
             run.bad(row.at(source.name, number))

@@ -31,11 +31,13 @@ class Run:
         command: name in the summary line.
         quiet: no progress, no notes, no summary (errors are always said).
         rejects: file for the bad records; without it the first bad record stops the run.
+        summary: whether to say the counts at the end.
     """
 
-    def __init__(self, command: str, *, quiet: bool = False, rejects: str | None = None) -> None:
+    def __init__(self, command: str, *, quiet: bool = False, rejects: str | None = None, summary: bool = True) -> None:
         self.command = command
         self.quiet = quiet
+        self._says_counts = summary
         self.read = 0
         self.kept = 0
         self.dropped: Counter[str] = Counter()
@@ -60,7 +62,7 @@ class Run:
                 self._rejects.commit()
             else:
                 self._rejects.discard()
-        if kind is None and not self.quiet:
+        if kind is None and self._says_counts and not self.quiet:
             print(self._line(), file=sys.stderr)
 
     def drop(self, reason: str, n: int = 1) -> None:

@@ -8,13 +8,22 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from xskill.errors import XskillError
+from xskill.errors import UsageError, XskillError
 from xskill.streams.atomic import AtomicFile
 from xskill.streams.live import sending
 from xskill.streams.standard import to_stdout
 
 _FLUSH_AFTER = 0.5
 _BATCH = 1 << 16
+
+
+def container_of(path: str | None, to: str | None) -> str:
+    """``jsonl`` or ``parquet``: what ``--to`` says, else the file's ending."""
+    if to is not None:
+        if to not in ("jsonl", "parquet"):
+            raise UsageError(f"--to {to}: expected jsonl or parquet")
+        return to
+    return "parquet" if path is not None and path.endswith(".parquet") else "jsonl"
 
 
 @contextlib.contextmanager

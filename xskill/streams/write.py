@@ -6,9 +6,8 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
-from xskill.errors import UsageError
 from xskill.records import Record, encode
-from xskill.streams.text import open_lines, replacing, write_text
+from xskill.streams.text import container_of, open_lines, replacing, write_text
 
 __all__ = ["Writer", "container_of", "open_output", "replacing", "write_text"]
 
@@ -26,15 +25,6 @@ class Writer(Protocol):
         """Write one record that is already JSON (without its newline)."""
 
 
-def container_of(path: str | None, to: str | None) -> str:
-    """``jsonl`` or ``parquet``: what ``--to`` says, else the file's ending."""
-    if to is not None:
-        if to not in ("jsonl", "parquet"):
-            raise UsageError(f"--to {to}: expected jsonl or parquet")
-        return to
-    return "parquet" if path is not None and path.endswith(".parquet") else "jsonl"
-
-
 @contextlib.contextmanager
 def open_output(path: str | None, *, to: str | None = None, kind: type[Record]) -> Iterator[Writer]:
     """Open the output of a command.
@@ -48,7 +38,7 @@ def open_output(path: str | None, *, to: str | None = None, kind: type[Record]) 
         kind: record type; fixes the columns of Parquet.
     """
     if container_of(path, to) == "parquet":
-        from xskill.streams.parquet import ParquetWriter
+        from xskill.streams.parquet_out import ParquetWriter
 
         with ParquetWriter(None if path == "-" else path, kind) as parquet:
             yield parquet

@@ -13,6 +13,7 @@ import numpy as np
 
 from xskill.errors import BadRecord
 from xskill.records import Trajectory, decode, turns
+from xskill.streams.contract import explained
 from xskill.streams.raw import iter_raw
 from xskill.streams.run import Run
 from xskill.tree.batch import as_json, encode_all
@@ -58,14 +59,14 @@ def read_rollouts(files: Sequence[str], run: Run) -> Iterator[tuple[bytes, Rollo
         NoInput: no record in any input.
     """
     lone = 0
-    for raw in iter_raw(files, run.note, run.bad if run.keeps_rejects else None):
+    for raw in iter_raw(files, run.note, run.unreadable if run.keeps_rejects else None):
         if raw.is_header:
             continue
         run.read += 1
         try:
             rollout = decode(raw.data, Rollout)
         except BadRecord as error:
-            run.bad(error.at(raw.file, raw.line, raw=raw.data))
+            run.bad(explained(error, raw.data, Rollout, run.command).at(raw.file, raw.line, raw=raw.data))
             continue
         run.kept += 1
         lone += rollout.question_id is None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,8 @@ import msgspec
 
 from xskill.errors import BadRecord, NoInput, UsageError
 from xskill.records import Node, TreeHeader, decode
+from xskill.records.tree_rules import faults
+from xskill.streams.contract import explained, tag_in, wrong_stream
 from xskill.streams.lines import iter_lines
 from xskill.streams.source import Input, ensure_input, open_input
 from xskill.streams.write import open_output
@@ -19,8 +20,6 @@ from xskill.tree.released import from_released, looks_released
 
 if TYPE_CHECKING:
     from xskill.streams.run import Run
-
-_NUMBERED = re.compile(r"S(\d+)\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +31,7 @@ class XTree:
 
 
 def check_tree(header: TreeHeader, nodes: Iterable[Node]) -> XTree:
-    """Header and nodes as a tree, once they are consistent with each other.
-
-    A child is a node when its name is a node id, else a primitive. Every node must come after its children, in
-    ascending order where ids are numbered ``S0, S1, …`` (tiling replays the merges in this order), with
-    ``length = l_u + l_v``, ``depth = 1 + max(d_u, d_v)`` and ``expansion`` that of the children, one after the other.
+    """Header and nodes as a tree, once they are consistent with each other (:mod:`xskill.records.tree_rules`).
 
     Raises:
         BadRecord: the first node that breaks a rule; ``path`` is ``nodes[i].field``.
@@ -44,46 +39,17 @@ def check_tree(header: TreeHeader, nodes: Iterable[Node]) -> XTree:
     nodes = tuple(nodes)
     if header.n_nodes != len(nodes):
         raise BadRecord(f"the header promises {header.n_nodes} nodes, got {len(nodes)} (truncated?)", path="n_nodes")
-    ids = {node.id for node in nodes}
-    seen: dict[str, Node] = {}
-    last = -1
-    for index, node in enumerate(nodes):
-        try:
-            last = _check_node(node, seen, ids, last)
-        except BadRecord as error:
-            error.path = f"nodes[{index}].{error.path}"
-            raise
-        seen[node.id] = node
+    for index, error in faults(nodes):
+        raise _Misplaced(error, index)
     return XTree(header, nodes)
 
 
-def _check_node(node: Node, seen: Mapping[str, Node], ids: set[str], last: int) -> int:
-    if node.id in seen:
-        raise BadRecord(f"the id {node.id!r} is used twice", path="id")
-    number = _NUMBERED.match(node.id)
-    if number and int(number.group(1)) <= last:
-        raise BadRecord(f"nodes stand in merge order, but {node.id} follows S{last}", path="id")
-    for side, child in enumerate(node.children):
-        if child in ids and child not in seen:
-            raise BadRecord(f"{node.id} needs {child}, which must stand before it", path=f"children[{side}]")
-    depth, length, expansion = derived(node.children, seen)
-    if node.depth != depth:
-        raise BadRecord(f"expected {depth}, one more than the deeper child, got {node.depth}", path="depth")
-    if node.length != length:
-        raise BadRecord(f"expected {length}, the sum of the children, got {node.length}", path="length")
-    if node.expansion != expansion:
-        raise BadRecord(f"expected {expansion}, the children in order, got {node.expansion}", path="expansion")
-    return int(number.group(1)) if number else last
+class _Misplaced(BadRecord):
+    """A node that breaks a rule, with its index among the nodes."""
 
-
-def derived(children: tuple[str, str], earlier: Mapping[str, Node]) -> tuple[int, int, list[str]]:
-    """Depth, length and expansion of a node with these children, given the nodes before it by id."""
-    depth, expansion = 0, []
-    for child in children:
-        node = earlier.get(child)
-        depth = max(depth, node.depth if node else 0)
-        expansion += node.expansion if node else [child]
-    return depth + 1, len(expansion), expansion
+    def __init__(self, error: BadRecord, index: int) -> None:
+        super().__init__(error.reason, path=f"nodes[{index}].{error.path}")
+        self.index = index
 
 
 def by_id(tree: XTree) -> dict[str, Node]:
@@ -152,34 +118,45 @@ def read_tree(files: str | Path | Sequence[str | Path], run: Run | None = None) 
     if not names:
         ensure_input(names)
     source = open_input(names[0] if names else "-", run.note if run is not None else lambda text: None)
+    lines: list[int] = []
     try:
-        header, nodes = _from_parquet(source) if source.container == "parquet" else _from_text(source)
+        header, nodes = _from_parquet(source, lines) if source.container == "parquet" else _from_text(source, lines)
         tree = check_tree(header, nodes)
     except BadRecord as error:
-        raise error.at(source.name) from None
+        line = lines[error.index] if isinstance(error, _Misplaced) and lines else None
+        raise error.at(source.name, line) from None
     finally:
-        source.stream.close()
+        source.close()
     if run is not None:
         run.read += len(tree.nodes)
         run.kept += len(tree.nodes)
     return tree
 
 
-def _from_text(source: Input) -> tuple[TreeHeader, list[Node]]:
-    """A header line with its nodes, else one JSON document; the first line decides, so that no log is held whole."""
+def _from_text(source: Input, places: list[int]) -> tuple[TreeHeader, list[Node]]:
+    """A header line with its nodes, else one JSON document; the first line decides, so that no log is held whole.
+
+    ``places`` gets the line of each node, when each has one.
+    """
     lines = iter_lines(source)
     number, first = next(lines, (0, b""))
     if not number:
         raise NoInput(f"{source.name}: empty; expected a tree")
     try:
+        line = first
         header = decode(first, TreeHeader) if b'"xskill.tree/1"' in first else None
         nodes = []
         if header is not None:
-            for number, line in lines:  # noqa: B007 - read when a line is bad
+            for number, line in lines:
                 nodes.append(decode(line, Node))
+                places.append(number)
             return header, nodes
     except BadRecord as error:
-        raise error.at(source.name, number) from None
+        if error.path == "schema" and tag_in(line) == "xskill.tree/1":
+            error.reason, error.path = "a second tree begins; a stream holds one: give one at a time", ""
+        raise explained(error, line, Node).at(source.name, number) from None
+    if (tag := tag_in(first)) is not None:
+        raise BadRecord(wrong_stream(tag, "xskill.tree/1"), line=number)
     value = _json(first)
     if value is None:
         value = _json(first + b"\n" + b"\n".join(line for _, line in lines))
@@ -195,7 +172,7 @@ def _json(data: bytes) -> Any:
         return None
 
 
-def _from_parquet(source: Input) -> tuple[TreeHeader, list[Node]]:
+def _from_parquet(source: Input, places: list[int]) -> tuple[TreeHeader, list[Node]]:
     from xskill.streams.parquet import read_rows
 
     headers: list[TreeHeader] = []
@@ -204,6 +181,7 @@ def _from_parquet(source: Input) -> tuple[TreeHeader, list[Node]]:
         if isinstance(row, BadRecord):
             raise row.at(source.name, number)
         nodes.append(row)
+        places.append(number)
     if not headers:
         raise BadRecord("no tree; the file's metadata holds no header xskill.tree/1")
     return headers[0], nodes

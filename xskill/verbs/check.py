@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from xskill.errors import BadRecord, UsageError
 from xskill.records import CONTRACTS, Node, Record, Trajectory, TreeHeader, decode
+from xskill.records.tree_rules import faults
+from xskill.streams.contract import contract_of
 from xskill.streams.raw import RawRecord, iter_raw
+from xskill.streams.run import Run
 
 
 @dataclass(slots=True)
@@ -43,82 +46,97 @@ class Report:
         return f"{self.records:,} records; good: {good}; bad: {self.bad:,}{repeated}"
 
 
-def check_stream(files: Sequence[str], contract: str | None, tell: Callable[[str], None], max_errors: int) -> Report:
+def check_stream(files: Sequence[str], contract: str | None, run: Run, tell: Callable[[BadRecord], None]) -> Report:
     """Decode every record as what its ``schema`` says, or as ``contract`` when it says nothing.
 
-    Beyond the types: aligned lists, children of a tree's nodes before their parents, the number of nodes
-    that the header promises.
+    Beyond the types: what a tree's nodes must be to each other and how many its header promises, and links of
+    branches. Without ``schema`` and ``contract``, a record with an id and actions is a trajectory.
 
     Raises:
-        NoInput: no record at all.
+        NoRecord: no record at all.
         UsageError: ``contract`` is no contract.
     """
     if contract is not None and contract not in CONTRACTS:
         raise UsageError(f"check: no contract {contract!r}; one of {', '.join(CONTRACTS)}")
     report = Report()
     trajectories: set[str] = set()
-    tree = _TreeOrder()
-    for raw in iter_raw(files, tell, on_bad=lambda error: _count_bad(error, report, tell, max_errors)):
+    tree = _Tree()
+
+    def bad(error: BadRecord) -> None:
+        report.bad += 1
+        run.read += 1
+        tell(error)
+
+    for raw in iter_raw(files, run.note, on_bad=bad):
+        if tree.ends_before(raw):
+            for error in tree.faults():
+                report.counts["node"] -= error.line is not None
+                bad(error)
+            tree = _Tree()
         try:
             record = _decode(raw, contract)
-            tree.check(record)
-        except BadRecord as error:
-            _count_bad(error.at(raw.file, raw.line), report, tell, max_errors)
+            if raw.is_header and tree.file == raw.file and tree.header is not None:
+                raise BadRecord(f"a second {_name(record)} begins; a stream holds one")
+        except BadRecord as found:
+            bad(found.at(raw.file, raw.line, raw=raw.data))
             continue
+        run.read += 1
+        run.kept += 1
         report.counts[_name(record)] += 1
+        if isinstance(record, (TreeHeader, Node)):
+            tree.add(record, raw)
         if isinstance(record, Trajectory):
             report.repeated_ids += record.id in trajectories
             trajectories.add(record.id)
-    for problem in tree.open_promises():
-        _count_bad(BadRecord(problem), report, tell, max_errors)
+    for error in tree.faults():
+        report.counts["node"] -= error.line is not None
+        bad(error)
     return report
 
 
-class _TreeOrder:
-    """Checks that the nodes of a stream stand in merge order and are as many as their header says."""
+class _Tree:
+    """The nodes that belong together: those of one file, with their header and where they stand."""
 
     def __init__(self) -> None:
-        self._seen: set[str] = set()
-        self._promised: int | None = None
+        self.file: str | None = None
+        self.header: TreeHeader | None = None
+        self._nodes: list[Node] = []
+        self._places: list[RawRecord] = []
 
-    def check(self, record: Record) -> None:
+    def ends_before(self, raw: RawRecord) -> bool:
+        """Whether the record is of another file."""
+        return self.file is not None and raw.file != self.file
+
+    def add(self, record: TreeHeader | Node, raw: RawRecord) -> None:
+        self.file = raw.file
         if isinstance(record, TreeHeader):
-            self._promised = record.n_nodes
-            self._seen = set()
-        elif isinstance(record, Node):
-            if record.id in self._seen:
-                raise BadRecord(f"node {record.id!r} stands twice", path="id")
-            for place, child in enumerate(record.children):
-                if self._promised is not None and _looks_like_id(child) and child not in self._seen:
-                    raise BadRecord(f"node {child!r} does not stand before its parent", path=f"children[{place}]")
-            self._seen.add(record.id)
+            self.header = record
+        else:
+            self._nodes.append(record)
+            self._places.append(raw)
 
-    def open_promises(self) -> list[str]:
-        if self._promised is None or self._promised == len(self._seen):
-            return []
-        return [f"the tree's header promises {self._promised:,} nodes, {len(self._seen):,} follow (cut short?)"]
-
-
-def _looks_like_id(child: str) -> bool:
-    return child[:1] == "S" and child[1:].isdigit()
+    def faults(self) -> Iterator[BadRecord]:
+        """What is wrong with them as a tree; that their number is wrong has no line."""
+        for index, error in faults(self._nodes):
+            place = self._places[index]
+            yield error.at(place.file, place.line, raw=place.data)
+        promised = len(self._nodes) if self.header is None else self.header.n_nodes
+        if promised != len(self._nodes):
+            found = f"the tree's header promises {promised:,} nodes, {len(self._nodes):,} follow (cut short?)"
+            yield BadRecord(found, file=self.file)
 
 
 def _decode(raw: RawRecord, contract: str | None) -> Record:
-    name = raw.tag.removeprefix("xskill.").split("/", 1)[0] if raw.tag is not None else contract
-    if name is None:
-        raise BadRecord("no `schema` field; name the contract with --as")
-    if name not in CONTRACTS:
-        raise BadRecord(f"unknown contract {raw.tag!r}", path="schema")
-    return decode(raw.data, CONTRACTS[name])
+    if raw.tag is None and contract is not None:
+        return decode(raw.data, CONTRACTS[contract])
+    try:
+        tag = contract_of(raw.data)
+    except BadRecord as error:
+        if "no `schema` field" in error.reason:
+            error.reason = "no `schema` field; name the contract with --as"
+        raise
+    return decode(raw.data, CONTRACTS[tag.removeprefix("xskill.").removesuffix("/1")])
 
 
 def _name(record: Record) -> str:
     return next(name for name, kind in CONTRACTS.items() if isinstance(record, kind))
-
-
-def _count_bad(error: BadRecord, report: Report, tell: Callable[[str], None], max_errors: int) -> None:
-    report.bad += 1
-    if report.bad <= max_errors:
-        tell(str(error))
-    elif report.bad == max_errors + 1:
-        tell(f"more than {max_errors} bad records; the rest is only counted")

@@ -6,6 +6,7 @@ import hashlib
 import math
 import typing
 from collections import Counter
+from collections.abc import Iterator
 from itertools import accumulate
 from typing import Any
 
@@ -35,7 +36,7 @@ def parse_parts(text: str) -> dict[str, float]:
         if not 0 < shares[name] <= 1:
             raise UsageError(f"split: the share of {name} is {share}; expected more than 0, at most 1")
     if not math.isclose(sum(shares.values()), 1, abs_tol=1e-9):
-        raise UsageError(f"split: the shares sum to {sum(shares.values()):g}, not 1")
+        raise UsageError(f"split: the shares sum to {sum(shares.values()):.12g}, not 1")
     return shares
 
 
@@ -43,7 +44,8 @@ class Partition:
     """Places trajectories in parts: part k if hash(seed, key) in [sum of shares before k, … up to k).
 
     The hash is 64 bits of BLAKE2b as a fraction of 1, so that all records of one key are together and
-    a record never moves when others come.
+    a record never moves when others come. A branch without a key is where its parent is, and so on to the root: a
+    rollout tree never lies in two parts.
 
     Args:
         by: field whose value is the key: a field of the trajectory, or ``extra.NAME``.
@@ -63,9 +65,13 @@ class Partition:
         self._bounds = list(accumulate(shares.values()))
         self.counts: Counter[str] = Counter()
         self.replaced = 0
+        self._part_of: dict[str, str] = {}
+        """Id → part of every record so far."""
+        self._waiting: dict[str, list[Trajectory]] = {}
+        """Id of a parent that did not come yet → branches without a key."""
 
-    def place(self, record: Trajectory) -> Trajectory:
-        """The record with its ``split`` set.
+    def place(self, record: Trajectory) -> Iterator[Trajectory]:
+        """The record with its ``split`` set, and branches that waited for it; none when it waits for its parent.
 
         Raises:
             BadRecord: with ``keep``, a record whose split is none of the parts.
@@ -73,18 +79,49 @@ class Partition:
         if record.split is not None and self._keep:
             if record.split not in self.names:
                 raise BadRecord(f"{record.split!r} is none of the parts {', '.join(self.names)}", path="split")
-            self.counts[record.split] += 1
-            return record
-        part = self._part(self._key(record))
+            yield from self._settle(record, record.split)
+            return
+        key = self._key(record)
+        if key is not None:
+            yield from self._settle(record, self._part(key))
+        elif record.parent is None:
+            yield from self._settle(record, self._part(record.id))
+        elif record.parent.id in self._part_of:
+            yield from self._settle(record, self._part_of[record.parent.id])
+        else:
+            self._waiting.setdefault(record.parent.id, []).append(record)
+
+    def rest(self) -> Iterator[Trajectory]:
+        """At the end, the branches whose parents never came; they go by the id of the oldest ancestor named."""
+        waiting = {record.id for records in self._waiting.values() for record in records}
+        for name in sorted(self._waiting.keys() - waiting):
+            yield from self._release(name, self._part(name))
+        while self._waiting:  # branches that are each other's parents
+            name = min(self._waiting)
+            yield from self._release(name, self._part(name))
+
+    def _settle(self, record: Trajectory, part: str) -> Iterator[Trajectory]:
         self.replaced += record.split not in (None, part)
         self.counts[part] += 1
-        return msgspec.structs.replace(record, split=part)
+        self._part_of.setdefault(record.id, part)
+        yield record if record.split == part else msgspec.structs.replace(record, split=part)
+        yield from self._release(record.id, part)
 
-    def _key(self, record: Trajectory) -> str:
+    def _release(self, name: str, part: str) -> Iterator[Trajectory]:
+        names = [name]
+        while names:
+            for record in self._waiting.pop(names.pop(), ()):
+                names.append(record.id)
+                self.replaced += record.split not in (None, part)
+                self.counts[part] += 1
+                self._part_of.setdefault(record.id, part)
+                yield msgspec.structs.replace(record, split=part)
+
+    def _key(self, record: Trajectory) -> str | None:
         value: Any = record.extra.get(self._field) if self._in_extra else getattr(record, self._field)
-        if value is not None:
-            return value if isinstance(value, str) else msgspec.json.encode(value).decode()
-        return record.parent.id if record.parent is not None else record.id
+        if value is None:
+            return None
+        return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
     def _part(self, key: str) -> str:
         digest = hashlib.blake2b(key.encode("utf-8", "surrogatepass"), key=self._seed[:64], digest_size=8).digest()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -16,6 +17,8 @@ from xskill.streams.kind import read_any
 from xskill.streams.run import Run
 
 _BATCH = 2048
+_OF_ALL_NODES = ("symbols",)
+"""What a tree's header says of its nodes together; no longer true of some of them."""
 _STEPS = {"n_steps": ("actions", pl.Int64), "n_children": ("children", pl.Int64)}
 
 
@@ -52,6 +55,11 @@ class _Test:
             names = self._expr.meta.root_names()
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
             raise UsageError(f"filter: not an SQL expression: {text!r} ({_first_line(error)})") from None
+        if _looks_around(json.loads(self._expr.meta.serialize(format="json"))):
+            raise UsageError(
+                f"filter: {text!r} counts or compares over many records; each is judged by itself here "
+                f"(`xskill stats` counts; DuckDB and polars read the Parquet of -o FILE.parquet)"
+            )
         self._text = text
         self._invert = invert
         known = {column.name: column for column in columns_of(kind)}
@@ -59,6 +67,7 @@ class _Test:
         for name in names:
             if name not in known and name not in derived:
                 raise UsageError(f"filter: no column {name!r}; there are {', '.join([*known, *derived])}")
+        self._as_text = sorted({name for name in names if name in known and known[name].unpack is msgspec.json.decode})
         self._columns = [known[name] for name in dict.fromkeys(names) if name in known]
         self._derived = {name: derived[name] for name in dict.fromkeys(names) if name in derived}
 
@@ -77,7 +86,7 @@ class _Test:
         try:
             kept = frame.select(self._expr.alias("keep")).to_series()
         except pl.exceptions.PolarsError as error:
-            raise UsageError(f"filter: {self._text!r}: {_first_line(error)}") from None
+            raise UsageError(f"filter: {self._text!r}: {_first_line(error)}{self._hint()}") from None
         if kept.dtype == pl.Null:
             kept = kept.cast(pl.Boolean)
         if kept.dtype != pl.Boolean:
@@ -86,6 +95,12 @@ class _Test:
             (kept.extend_constant(kept[0], len(records) - 1) if len(kept) == 1 else kept).fill_null(False).to_list()
         )
         return [value != self._invert for value in truth]
+
+    def _hint(self) -> str:
+        if not self._as_text:
+            return ""
+        name = self._as_text[0]
+        return f"; {name} is JSON text here: {name} like '%\"NAME\":VALUE%'"
 
 
 def _matching(records: Iterable[Record], test: _Test, run: Run) -> Iterator[Record]:
@@ -106,7 +121,9 @@ def _select_nodes(header: Record | None, records: Iterable[Record], test: _Test,
     left = [node for node in nodes if node.id in chosen]
     run.drop("not matching", len(nodes) - len(left))
     if isinstance(header, TreeHeader):
-        header = msgspec.structs.replace(header, n_nodes=len(left))
+        stats = {name: value for name, value in header.stats.items() if name not in _OF_ALL_NODES}
+        whole = len(left) == len(nodes)
+        header = msgspec.structs.replace(header, n_nodes=len(left), stats=header.stats if whole else stats)
     return Selection(CONTRACTS["node"], header, iter(left))
 
 
@@ -114,6 +131,26 @@ def _batched(records: Iterable[Record], n: int) -> Iterator[tuple[Record, ...]]:
     iterator = iter(records)
     while batch := tuple(itertools.islice(iterator, n)):
         yield batch
+
+
+_ACROSS = frozenset(
+    "Agg Window Over Len Explode Range Rank Quantile Correlation Shift Sort SortBy Gather Filter Slice Unique "
+    "CumSum CumCount Diff AnonymousAgg".split()
+)
+"""Nodes of a polars expression whose value for a record depends on other records."""
+
+
+def _looks_around(node: Any) -> bool:
+    """Whether such a node is part of an expression, given as its JSON."""
+    if isinstance(node, dict):
+        return any(name in _ACROSS or (name not in _LEAVES and _looks_around(inner)) for name, inner in node.items())
+    if isinstance(node, list):
+        return any(map(_looks_around, node))
+    return isinstance(node, str) and node in _ACROSS
+
+
+_LEAVES = frozenset({"Column", "Literal", "StringExpr", "ListExpr", "StructExpr", "TemporalExpr"})
+"""Nodes that hold names and values of the user, or functions of one cell."""
 
 
 def _first_line(error: BaseException) -> str:

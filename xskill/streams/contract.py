@@ -1,0 +1,113 @@
+"""What a record says it is, and the words for a stream that is another one than was asked for."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+
+from xskill.errors import BadRecord
+
+_TAG = re.compile(rb'"schema"\s*:\s*"([^"\\]*)"')
+_NAME = re.compile(r"xskill\.([a-z]+)/(\d+)\Z")
+
+_WORDS = {
+    "trajectory": ("a trajectory", "trajectories", "xskill canon"),
+    "tree": ("a tree", "a tree", "xskill mine"),
+    "node": ("a node of a tree", "a tree", "xskill mine"),
+    "rollout": ("a node of a rollout tree", "nodes of rollout trees", "xskill rollout build"),
+    "credits": ("credits", "credited trajectories", "xskill credit"),
+    "turn": ("a credited turn", "credited turns", "xskill credit --per-turn"),
+    "instance": ("an instance", "instances", "xskill tree instances"),
+    "evidence": ("evidence", "evidence", "xskill distill --as evidence"),
+    "skill": ("a skill", "a bank", "xskill distill"),
+    "edit": ("an edit", "edits", "xskill distill --as edits"),
+    "bank": ("a bank", "a bank", "xskill distill"),
+    "result": ("a result", "results", "xskill bank evaluate"),
+    "verdict": ("a verdict", "verdicts", "xskill gate --json"),
+}
+"""Contract → what one is called, what many are called, and the command that makes them."""
+
+
+def tag_of(kind: Any) -> str:
+    """``xskill.<name>/1`` of a record type."""
+    return str(kind.__struct_config__.tag)
+
+
+def tag_in(line: bytes) -> str | None:
+    """The first ``schema`` that a line of JSON names; None when it names none."""
+    match = _TAG.search(line)
+    return match.group(1).decode("utf-8", "replace") if match else None
+
+
+def known_tag(tag: str) -> bool:
+    """Whether it names a contract that this version reads."""
+    match = _NAME.match(tag)
+    return match is not None and match.group(1) in _WORDS and match.group(2) == "1"
+
+
+def unknown_contract(tag: str) -> str:
+    """Why a tag for which :func:`known_tag` is False cannot be read, and what to do."""
+    match = _NAME.match(tag)
+    if match is not None and match.group(1) in _WORDS:
+        one = _WORDS[match.group(1)][0]
+        return f"{one} of version {match.group(2)} ({tag}); this xskill reads version 1: upgrade it"
+    return f"unknown contract {tag!r}; `xskill schema` lists those there are"
+
+
+def wrong_stream(tag: str, wanted: str, reader: str | None = None) -> str:
+    """Why records of contract ``tag`` are not what ``reader`` needs, which are those of ``wanted``.
+
+    >>> wrong_stream("xskill.tree/1", "xskill.trajectory/1", "mine")
+    'a tree (xskill.tree/1); mine reads trajectories (xskill.trajectory/1): make them with `xskill canon`'
+    """
+    if not known_tag(tag):
+        return unknown_contract(tag)
+    one = _WORDS[tag[7:-2]][0]
+    _, many, maker = _WORDS[wanted[7:-2]]
+    needs = "expected" if reader is None else f"{reader} reads"
+    them = "one" if many.startswith("a ") else "them"
+    return f"{one} ({tag}); {needs} {many} ({wanted}): make {them} with `{maker}`"
+
+
+def explained(error: BadRecord, line: bytes, kind: Any, reader: str | None = None) -> BadRecord:
+    """The error of a line that was read as ``kind``, in better words when the line is another contract's."""
+    tag = tag_in(line) if error.path == "schema" else None
+    if tag is not None:
+        error.reason, error.path = wrong_stream(tag, tag_of(kind), reader), ""
+    elif tag_in(line) is None and line.startswith(b"{") and error.reason.startswith("missing"):
+        error.reason += "; " + (released_tree(line) or "raw logs go through `xskill canon` first")
+    return error
+
+
+def contract_of(line: bytes) -> str:
+    """The tag of a line; one without ``schema`` that has an ``id`` and ``actions`` is a trajectory.
+
+    Raises:
+        BadRecord: it is no JSON object, or none of ours.
+    """
+    from xskill.records import decode
+
+    tag = tag_in(line)
+    if tag is not None and known_tag(tag):
+        return tag
+    value = decode(line, dict[str, Any])
+    if "schema" in value:
+        if not isinstance(value["schema"], str):
+            raise BadRecord(f"expected a string, got {msgspec.json.encode(value['schema']).decode()}", path="schema")
+        if not known_tag(value["schema"]):
+            raise BadRecord(unknown_contract(value["schema"]))
+        return value["schema"]
+    if "id" in value and "actions" in value:
+        return "xskill.trajectory/1"
+    raise BadRecord(
+        released_tree(line) or "no `schema` field, so no stream of ours; raw logs go through `xskill canon` first"
+    )
+
+
+def released_tree(line: bytes) -> str | None:
+    """What to do with a tree in the form in which the X-Tree authors publish theirs; None when it is none."""
+    if b'"nodes"' in line and b'"n_primitives"' in line:
+        return "a tree in the authors' form, one JSON object; `xskill tree` and every --tree read it, streams do not"
+    return None
