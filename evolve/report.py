@@ -32,15 +32,17 @@ def rows(path: Path) -> list[dict[str, Any]]:
 
 
 def rate(results: list[dict[str, Any]]) -> str:
-    """``12/24 50% [31,69]``"""
+    """``12/24 50% [31,69]``, and the mean score in percent where it is more than success: ``12/24 50% [31,69] 63``."""
     hits, n = sum(result["metrics"]["success"] for result in results), len(results)
     low, high = interval(hits, n)
-    return f"{hits}/{n} {hits / n if n else 0:.0%} [{100 * low:.0f},{100 * high:.0f}]"
+    share = f"{hits}/{n} {hits / n if n else 0:.0%} [{100 * low:.0f},{100 * high:.0f}]"
+    score = mean(results, "score")
+    return share if n == 0 or abs(score - hits / n) < 1e-9 else f"{share} {100 * score:.0f}"
 
 
-def turns(results: list[dict[str, Any]]) -> float:
-    """Mean length of an episode."""
-    return sum(result["metrics"]["turns"] for result in results) / len(results) if results else 0.0
+def mean(results: list[dict[str, Any]], name: str) -> float:
+    """Mean of a metric."""
+    return sum(result["metrics"][name] for result in results) / len(results) if results else 0.0
 
 
 def decision(folder: Path) -> str:
@@ -51,12 +53,12 @@ def decision(folder: Path) -> str:
 
 def table(out: Path, rounds: int) -> list[str]:
     """One line a bank."""
-    lines = [f"{'bank':<6}{'skills':>7}{'tokens':>8}" + "".join(f"  {split:<20}" for split in SPLITS)]
+    lines = [f"{'bank':<6}{'skills':>7}{'tokens':>8}" + "".join(f"  {split:<24}" for split in SPLITS)]
     for number in range(rounds + 1):
         skills = read_bank(str(out / f"bank-{number}.jsonl")).skills
         size = f"{number:<6}{len(skills):>7}{estimate_tokens(render_prompt(skills)):>8}"
         rates = [rate(rows(out / "scores" / f"{split}-{number}.jsonl")) for split in SPLITS]
-        lines.append(size + "".join(f"  {text:<20}" for text in rates))
+        lines.append(size + "".join(f"  {text:<24}" for text in rates))
     return [line.rstrip() for line in lines]
 
 
@@ -78,10 +80,10 @@ def main() -> None:
     options = parser.parse_args()
     if options.results:
         results = rows(Path(options.results))
-        print(f"{rate(results)}, {turns(results):.1f} turns an episode")
+        print(f"{rate(results)}, score {100 * mean(results, 'score'):.1f}, {mean(results, 'turns'):.1f} turns an episode")
         return
     out = Path(options.out)
-    print("Success of the follower: tasks solved, rate, 95% interval\n")
+    print("Success of the follower: tasks solved, rate, 95% interval; mean score in percent where it differs\n")
     print("\n".join(table(out, options.rounds)))
     print("\nDecisions")
     for number in range(1, options.rounds + 1):
@@ -90,7 +92,7 @@ def main() -> None:
     print("\nTest tasks by type, the empty bank and the last one")
     print("\n".join(by_type(out, options.rounds)))
     first, last = (rows(out / "scores" / f"test-{number}.jsonl") for number in (0, options.rounds))
-    print(f"\nTurns of a test episode: {turns(first):.1f} → {turns(last):.1f}")
+    print(f"\nTurns of a test episode: {mean(first, 'turns'):.1f} → {mean(last, 'turns'):.1f}")
 
 
 if __name__ == "__main__":

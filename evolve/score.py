@@ -2,7 +2,7 @@
 
 Example: python score.py --worker "xskill worker …" bank.jsonl tasks.jsonl results.jsonl
 
-Metrics: ``success``, and ``turns``, the length of the episode. ``--episodes FILE`` takes episodes that are
+Metrics: ``success``, ``score`` (the reward of the whole episode) and ``turns``, its length. ``--episodes FILE`` takes episodes that are
 there already instead of rolling out.
 """
 
@@ -22,7 +22,9 @@ def results(lines: Iterable[str]) -> Iterator[str]:
     for line in lines:
         record = json.loads(line)
         if record["schema"] == "xskill.trajectory/1":
-            metrics = {"success": record.get("success") is True, "turns": len(record["actions"])}
+            success = record.get("success") is True
+            score = round(record["reward"], 6) if record.get("reward") is not None else float(success)
+            metrics = {"success": success, "score": score, "turns": len(record["actions"])}
             yield json.dumps({"schema": "xskill.result/1", "task_id": record["question_id"], "metrics": metrics})
 
 

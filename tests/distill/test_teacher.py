@@ -45,6 +45,7 @@ def test_the_right_routine_is_found_with_its_numbers():
     assert clean.principle.startswith("8 of 8 (100%) episodes that did this succeeded; 50%")
     assert clean.steps[-1] == "Put something in or on a surface: `put {object} in/on shelf 9`"
     assert "Clean an object: `clean {object} with sink 1`" in clean.steps
+    assert clean.extra["values"]["object"] == ["mug"]  # what it stood for, without numbers
 
 
 def test_the_shortcut_that_fails_is_a_mistake():

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from tests.env.house import House
 from tests.rollouts.commands import lines, xskill
 from xskill.rollouts.workers.follower import Follower
-from xskill.rollouts.workers.follower_scene import Reader, goal_text, look
-from xskill.rollouts.workers.follower_wording import read_clauses, read_skill, read_step
+from xskill.rollouts.workers.follower.scene import Reader, goal_text, look
+from xskill.rollouts.workers.follower.wording import read_clauses, read_skill, read_step
 from xskill.rollouts.workers.session import CannotAnswer, State
 
 HOUSE = f"{sys.executable} -m tests.env.house"
@@ -213,7 +213,7 @@ def test_hostile_templates_cost_no_time() -> None:
     ],
 )
 def test_what_a_task_names(task: str, named: list[str], not_named: list[str], targets: list[str]) -> None:
-    scene = look(task, (), ())
+    scene = look(task, [], [])
     assert [value for value in [*named, *not_named] if scene.in_goal(value)] == named
     assert [value for value in [*named, *not_named] if scene.is_target(value)] == targets
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from xskill.distill.experience import Experience, Ints
 from xskill.distill.routines import Routine
-from xskill.distill.steps import step_texts
+from xskill.distill.steps import seen_values, step_texts
 from xskill.distill.wording import listed, named, percent, phrase, quote, share, title
 from xskill.records import Skill, Tier
 
@@ -47,7 +47,11 @@ def routine_skill(routine: Routine, experience: Experience) -> Skill:
         steps=step_texts(node, routine.starts, experience),
         evidence=evidence(routine, experience, outcome=1),
         status="supported" if routine.q_value <= SIGNIFICANT else "unproven",
-        extra={"tokens": list(node.expansion), **({"pattern": node.pattern} if node.pattern else {})},
+        extra={
+            "tokens": list(node.expansion),
+            **({"pattern": node.pattern} if node.pattern else {}),
+            **({"values": values} if (values := seen_values(node, routine.starts, experience)) else {}),
+        },
     )
 
 

@@ -13,6 +13,8 @@ from xskill.distill.replay import Positions
 from xskill.distill.wording import phrase, quote, sentence, split_token
 from xskill.records import Node
 
+SHOWN_VALUES = 5
+LONGEST_VALUE = 80
 SAMPLE = 200
 """Occurrences looked at, evenly over all."""
 
@@ -33,6 +35,23 @@ def step_texts(node: Node, starts: Positions, experience: Experience) -> list[st
         best = min(templates.items(), key=lambda item: (-item[1], item[0]))[0] if templates else None
         lines.append(sentence(phrase(token)) + (f": {quote(best)}" if best is not None else ""))
     return lines
+
+
+def seen_values(node: Node, starts: Positions, experience: Experience) -> dict[str, list[str]]:
+    """Placeholder (without braces) → what it stood for most often in episodes that succeeded, without numbers."""
+    outcome, corpus = experience.corpus.outcome, experience.corpus
+    won = [position for position in sampled(starts) if outcome[experience.episode_of[position]] == 1]
+    seen: dict[str, Counter[str]] = {}
+    for (step, index), name in placeholders(node).items():
+        for position in won:
+            values = corpus.actions[int(corpus.steps[position + step])][1:]
+            value = re.sub(r"\s+\d+$", "", values[index]) if index < len(values) else ""
+            if 0 < len(value) <= LONGEST_VALUE and value.isprintable():
+                seen.setdefault(name.strip("{}"), Counter())[value] += 1
+    return {
+        name: [value for value, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:SHOWN_VALUES]]
+        for name, counts in seen.items()
+    }
 
 
 def sampled(starts: Positions) -> list[int]:

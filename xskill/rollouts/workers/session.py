@@ -62,6 +62,8 @@ class State:
     """Actions so far with their observations."""
     environment: Environment
     skills: list[dict[str, Any]] = field(default_factory=list)
+    refused: frozenset[int] = frozenset()
+    """Numbers of the turns that the environment reported as errors: they did nothing."""
 
 
 class Policy(Protocol):
@@ -81,6 +83,8 @@ class Session:
         self._begun = Begun()
         self._turns: list[tuple[str, str | None]] = []
         """Actions since the environment's reset, with their observations."""
+        self._refused: set[int] = set()
+        """Numbers of those that were errors."""
         self._last = Taken(done=False)
         self._seen: dict[tuple[str, ...], str | None] = {}
         """Observation after each prefix that was ever walked: a replay must give it again."""
@@ -110,7 +114,7 @@ class Session:
         self._seen = {}
         begun = self._environment.reset(request.task, request.seed)
         self._reset, self._begun = request, begun
-        self._turns, self._last = [], Taken(done=begun.done)
+        self._turns, self._refused, self._last = [], set(), Taken(done=begun.done)
         return begun
 
     def _go_to(self, prefix: list[str]) -> None:
@@ -119,7 +123,7 @@ class Session:
             begun = self._environment.reset(self._reset.task, self._reset.seed)
             if not same_text(begun.observation, self._begun.observation):
                 raise CannotAnswer("a second reset gave another observation: the environment is not deterministic")
-            self._turns, self._last = [], Taken(done=begun.done)
+            self._turns, self._refused, self._last = [], set(), Taken(done=begun.done)
         for action in prefix[len(self._turns) :]:
             self._take(action)
 
@@ -127,6 +131,8 @@ class Session:
         if self._last.done:
             raise CannotAnswer(f"the episode ended before {action!r}")
         taken = self._environment.step(action)
+        if taken.error is True:
+            self._refused.add(len(self._turns))
         self._turns.append((action, taken.observation))
         self._last = taken
         before = self._seen.setdefault(tuple(action for action, _ in self._turns), taken.observation)
@@ -152,7 +158,7 @@ class Session:
 
     def _state(self, skills: list[dict[str, Any]]) -> State:
         assert self._reset is not None
-        return State(self._reset.task, self._begun, self._turns, self._environment, skills)
+        return State(self._reset.task, self._begun, self._turns, self._environment, skills, frozenset(self._refused))
 
 
 def as_step(child: Child, taken: Taken) -> Step:

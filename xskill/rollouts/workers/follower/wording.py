@@ -11,58 +11,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-SENSES: dict[str, str] = {
-    word: sense
-    for sense, words in {
-        "navigate": "go navigate walk head reach return travel visit bring carry deliver",
-        "teleport": "teleport jump",
-        "take": "take pick grab acquire collect fetch retrieve",
-        "put": "put place drop deposit move",
-        "open": "open",
-        "close": "close shut",
-        "use": "use toggle",
-        "activate": "activate switch turn",
-        "observe": "look examine inspect observe check",
-        "clean": "clean wash rinse",
-        "heat": "heat warm",
-        "cool": "cool chill",
-        "slice": "slice cut",
-        "focus": "focus",
-        "connect": "connect",
-        "pour": "pour",
-        "mix": "mix",
-        "read": "read",
-        "wait": "wait",
-        "measure": "measure",
-    }.items()
-    for word in words.split()
-}
-"""English verb → verb of canonical actions."""
-
-ALIKE: dict[str, frozenset[str]] = {
-    "navigate": frozenset({"navigate", "teleport"}),
-    "use": frozenset({"use", "activate", "measure"}),
-    "activate": frozenset({"use", "activate"}),
-}
-"""Verbs that a sentence with this one may mean too."""
-
-GOING = frozenset({"navigate", "teleport"})
-MEANS = GOING | {"open", "close", "observe", "help"}
-"""Verbs that only lead up to an act: going somewhere, opening and looking."""
-
-ANYTHING = frozenset("object thing item place location value target something".split())
-"""Nouns that any thing answers to."""
-KINDS = frozenset({"surface", "container"})
-"""Nouns that half of all places answer to: they tell where to look, and not what is meant."""
-
-LITTLE = frozenset(
-    "a an and are be both for from has in into is it of on or some that the them then this to two under up using with "
-    "which your".split()
-)
-"""Words that no name holds."""
+from xskill.rollouts.workers.follower.vocabulary import ANYTHING, KINDS, LITTLE, MEANS, SENSES, meaning, nouns, stem
 
 NEGATION = frozenset("not never no avoid without don't instead unless".split())
 
@@ -112,9 +64,21 @@ class Routine:
 
     id: str
     tier: str
+    task_type: str | None
     steps: tuple[Step, ...]
     acts: tuple[Act, ...]
     """Empty when it only tells where to go and look."""
+    values: Mapping[str, tuple[frozenset[str], ...]] = field(default_factory=dict)
+    """Placeholder → words of the things that it stood for where the skill was learned."""
+
+    def likeness(self, bound: Mapping[str, str]) -> float:
+        """How like those things some values are: the largest share of common words, 0 to 1, the mean over them."""
+        shares = [
+            max(len(said & other) / len(said | other) for other in self.values[name])
+            for name, value in bound.items()
+            if name in self.values and (said := nouns([value]))
+        ]
+        return sum(shares) / len(shares) if shares else 0.0
 
 
 def read_skill(skill: Mapping[str, Any]) -> Routine:
@@ -129,12 +93,20 @@ def read_skill(skill: Mapping[str, Any]) -> Routine:
         else:
             acts.append(Act(step, tuple(lead_in)))
             lead_in = []
-    return Routine(str(skill.get("id", "")), tier, steps, tuple(acts))
+    return Routine(str(skill.get("id", "")), tier, skill.get("task_type"), steps, tuple(acts), _values(skill))
 
 
-def stem(word: str) -> str:
-    """A noun without the ending of its plural: ``drawers`` → ``drawer``, ``glass`` stays."""
-    return word[:-1] if word.endswith("s") and not word.endswith("ss") and len(word) > 3 else word
+def _values(skill: Mapping[str, Any]) -> dict[str, tuple[frozenset[str], ...]]:
+    extra = skill.get("extra")
+    told = extra.get("values") if isinstance(extra, Mapping) else None
+    if not isinstance(told, Mapping):
+        return {}
+    read = {
+        str(name): tuple(nouns([str(value)]) for value in found)
+        for name, found in told.items()
+        if isinstance(found, list)
+    }
+    return {name: words for name, words in read.items() if any(words)}
 
 
 def _texts(skill: Mapping[str, Any]) -> Iterator[list[Step]]:
@@ -157,7 +129,7 @@ def read_step(text: str) -> Step | None:
     if quoted is None:
         return found[0] if found else None
     command = quoted.group(1)
-    first = found[0] if found else Step(_meaning(command.lower().split(" ")[0]), frozenset())
+    first = found[0] if found else Step(meaning(command.lower().split(" ")[0]), frozenset())
     compiled = _compile(command)
     return first if compiled is None else Step(first.verbs, first.nouns, *compiled)
 
@@ -176,18 +148,13 @@ def read_clauses(text: str) -> list[Step]:
                 break
             if word in SENSES:
                 if verb is not None:
-                    steps.append(Step(_meaning(verb), frozenset(nouns)))
+                    steps.append(Step(meaning(verb), frozenset(nouns)))
                 verb, nouns = word, []
             elif (noun := stem(word)) not in ANYTHING and noun not in LITTLE:
                 nouns.append(noun)
         if verb is not None:
-            steps.append(Step(_meaning(verb), frozenset(nouns)))
+            steps.append(Step(meaning(verb), frozenset(nouns)))
     return steps
-
-
-def _meaning(word: str) -> frozenset[str]:
-    sense = SENSES.get(word, word)
-    return ALIKE.get(sense, frozenset({sense}))
 
 
 def _compile(command: str) -> tuple[re.Pattern[str], tuple[str, ...]] | None:
