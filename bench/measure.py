@@ -23,7 +23,7 @@ class Usage:
     cpu: float
     """User and system time."""
     peak_mb: float
-    """Peak resident memory of the process (not of its children), in MB."""
+    """Peak resident memory of the process, or of one of its workers if that has more, in MB."""
 
 
 def run(command: list[str], stdin: Path | None = None) -> Usage:
@@ -34,7 +34,7 @@ def run(command: list[str], stdin: Path | None = None) -> Usage:
         peak, pid, status = 0.0, 0, 0
         while not pid:
             # The kernel's own ru_maxrss would include this process, whose memory the child shares until it execs.
-            peak = max(peak, peak_mb(child.pid))
+            peak = max(peak, *map(peak_mb, (child.pid, *_workers(child.pid))))
             time.sleep(0.005)
             pid, status, usage = os.wait4(child.pid, os.WNOHANG)
         seconds = time.perf_counter() - started
@@ -52,6 +52,13 @@ def peak_mb(pid: int | str = "self") -> float:
     except OSError:
         return 0.0
     return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM")), 0.0)
+
+
+def _workers(pid: int) -> list[int]:
+    try:
+        return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return []
 
 
 def machine() -> str:
