@@ -41,32 +41,45 @@ def evolve(words: list[str], *, timeout: float = 3000) -> None:
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
 
 
-def kill_after(words: list[str], seconds: float) -> bool:
-    """Start it and kill it, make and all commands at once; whether it was still at work."""
+def kill_at(words: list[str], out: Path, files: int, wait: float) -> bool:
+    """Start it and kill it, make and all commands at once, ``wait`` seconds after there are so many files.
+
+    Returns:
+        Whether it was still at work.
+    """
     running = subprocess.Popen(
         words, cwd=ROOT, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
-    try:
-        running.wait(seconds)
-    except subprocess.TimeoutExpired:
-        os.killpg(running.pid, signal.SIGKILL)
-        running.wait()
-        return True
-    return False
+    while running.poll() is None and len(finished(out)) < files:
+        time.sleep(0.01)
+    time.sleep(wait)
+    if running.poll() is not None:
+        return False
+    os.killpg(running.pid, signal.SIGKILL)
+    running.wait()
+    return True
 
 
-def kill_ten_times(words: list[str], span: float, seed: int) -> None:
-    """Ten kills within the time that an undisturbed run takes, then a run to the end."""
+def kill_ten_times(words: list[str], out: Path, whole: int, seed: int) -> None:
+    """Ten kills on the way to all the files (``whole``) of an undisturbed run, then a run to the end."""
     rng = random.Random(seed)
-    killed = sum(kill_after(words, rng.uniform(0.02, 0.15) * span) for _ in range(10))
-    assert killed == 10
+    points = sorted(rng.sample(range(whole * 9 // 10), 10))
+    assert [kill_at(words, out, point, rng.uniform(0, 0.2)) for point in points] == [True] * 10
     evolve(words)
+
+
+def finished(out: Path) -> list[Path]:
+    """Files that are no evaluator's, and not half written by somebody who was killed."""
+    return [
+        path
+        for path in sorted(out.rglob("*"))
+        if path.is_file() and "calls" not in path.relative_to(out).parts and path.suffix not in (".tmp", ".part")
+    ]
 
 
 def products(out: Path) -> dict[str, bytes]:
     """Everything but the evaluator's own folder."""
-    files = (path for path in sorted(out.rglob("*")) if path.is_file() and "calls" not in path.relative_to(out).parts)
-    return {str(path.relative_to(out)): path.read_bytes() for path in files}
+    return {str(path.relative_to(out)): path.read_bytes() for path in finished(out)}
 
 
 def rates(out: Path, split: str) -> list[float]:
@@ -98,10 +111,7 @@ def test_the_loop_on_a_toy_household(tmp_path: Path) -> None:
         "ROUNDS": 2,
         "TURNS": 25,
     }
-    start = time.monotonic()
     evolve(command(tmp_path / "whole", **toy))
-    span = time.monotonic() - start
-
     whole = products(tmp_path / "whole")
     assert rates(tmp_path / "whole", "test")[-1] > rates(tmp_path / "whole", "test")[0]
     assert rates(tmp_path / "whole", "validation") == sorted(rates(tmp_path / "whole", "validation"))
@@ -117,9 +127,14 @@ def test_the_loop_on_a_toy_household(tmp_path: Path) -> None:
     assert used <= seen["train"] | seen["evolve"]
     assert not any(a & b for n, a in enumerate(seen.values()) for b in list(seen.values())[n + 1 :])
 
-    kill_ten_times(command(tmp_path / "killed", **toy), span, seed=1)
-    killed = products(tmp_path / "killed")
-    assert killed == whole
+    history = [json.loads(line) for line in whole["history.jsonl"].splitlines()]
+    assert [line["decision"] for line in history] == [verdict(tmp_path / "whole", f"round-{n}") for n in (1, 2)] + [
+        "reject"
+    ]
+    assert history[-1]["current_bank"] == json.loads(whole["bank-2.jsonl"].splitlines()[0])["version"]
+
+    kill_ten_times(command(tmp_path / "killed", **toy), tmp_path / "killed", len(whole), seed=1)
+    assert products(tmp_path / "killed") == whole
 
 
 @pytest.mark.env
@@ -134,15 +149,14 @@ def test_the_loop_on_alfworld(alfworld_games: Path, tmp_path: Path) -> None:
         "ROUNDS": 2,
         "TURNS": 40,
     }
-    start = time.monotonic()
     evolve(command(tmp_path / "whole", **small))
-    span = time.monotonic() - start
     assert rates(tmp_path / "whole", "test")[0] == 0
     assert rates(tmp_path / "whole", "test")[-1] > 0.5
     assert verdict(tmp_path / "whole", "sabotage") == "reject"
 
-    kill_ten_times(command(tmp_path / "killed", **small), span, seed=2)
-    assert products(tmp_path / "killed") == products(tmp_path / "whole")
+    whole = products(tmp_path / "whole")
+    kill_ten_times(command(tmp_path / "killed", **small), tmp_path / "killed", len(whole), seed=2)
+    assert products(tmp_path / "killed") == whole
 
 
 @pytest.mark.env

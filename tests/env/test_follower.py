@@ -95,6 +95,15 @@ def test_good_skills_help_and_wrong_ones_do_not() -> None:
     assert wins("pick_cool_then_place_in_recep", [COOL]) == 8
 
 
+def test_a_skill_learned_from_one_thing_serves_others() -> None:
+    steps = [
+        step.replace("`clean {object}", "`clean soapbar 1").replace("`take {object}", "`take soapbar 1")
+        for step in CLEAN["steps"]
+    ]
+    assert "`clean soapbar 1 with sinkbasin 2`" in steps[3]
+    assert wins("pick_clean_then_place_in_recep", [{**CLEAN, "steps": steps}]) == 8
+
+
 def test_a_harmful_skill_is_followed_too() -> None:
     assert wins("pick_and_place_simple", [TIDY]) == 0
 

@@ -95,6 +95,11 @@ def test_what_cannot_be_carried_is_not_what_a_skill_goes_on_to_carry() -> None:
     assert first(now, [], ANIMAL, kind="find-animal") == "focus on dove"
 
 
+def test_the_place_that_the_task_names_is_not_the_thing() -> None:
+    now = ["focus on kitchen", "go to outside"]
+    assert first(now, [], POINT, kind="find-animal") == "go to outside"
+
+
 def test_it_is_what_something_was_done_with() -> None:
     focused = ("focus on dove", "You focus on the dove.", False)
     assert (

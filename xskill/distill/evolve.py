@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
@@ -41,6 +42,8 @@ def evolve(
 ) -> list[Edit]:
     """Edits for the weak task types: mistakes first, then routines that work; at most ``max_new`` new skills.
 
+    The types take turns, the worst first: a second skill for one comes after a first for all.
+
     Args:
         experience: the failures, and whatever training episodes may show how it is done.
         tree: routines to look for; None: mined from ``experience`` (when it holds a success).
@@ -48,4 +51,11 @@ def evolve(
     if tree is None and not (experience.corpus.outcome == 1).any():
         tree = XTree(TreeHeader(n_nodes=0), ())
     found = distill(experience, tree, limits, only=weak)
-    return best_first(skill_edits(found.skills, bank), max_new)
+    edits = skill_edits(found.skills, bank)
+    turn = Counter[str | None]()
+    order = []
+    for edit in edits:
+        kind = edit.skill.task_type if edit.skill is not None else None
+        order.append((turn[kind], weak.index(kind) if kind in weak else -1))
+        turn[kind] += edit.op == "append"
+    return best_first([edits[n] for n in sorted(range(len(edits)), key=order.__getitem__)], max_new)

@@ -74,7 +74,7 @@ def assess(
 
     Args:
         outcome: 1 to look for success, 0 for failure.
-        only: task types to look at (general nodes are then left out).
+        only: task types to look at, each for itself; nothing is general then.
     """
     corpus = experience.corpus
     types = corpus.task_type
@@ -94,9 +94,8 @@ def assess(
         held = np.bincount(stratum[holders], minlength=n_strata)
         using = [s for s in range(len(types.names)) if held[s] >= max(2, USED * sizes[s])]
         names = tuple(types.names[s] for s in using)
-        if len(using) >= families or not types.names:
-            if only is None:
-                scopes.setdefault(None, []).append((node, starts, holders, names))
+        if only is None and (len(using) >= families or not types.names):
+            scopes.setdefault(None, []).append((node, starts, holders, names))
             continue
         for s in using:
             if only is None or types.names[s] in only:

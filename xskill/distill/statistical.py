@@ -61,7 +61,7 @@ def distill(
 
     Args:
         tree: mined from these episodes or others; None: it is mined here with the default settings.
-        only: task types to look at; general skills are then left out.
+        only: task types to look at, each for itself; nothing is general then.
 
     Raises:
         NoSuccess: every episode with an outcome failed, and there is no tree.

@@ -73,8 +73,8 @@ def wishes(one: Progress, scene: Scene) -> Iterator[Deed]:
         and not _leads_nowhere(deed, one, scene)
     ]
     chosen = [deed for deed in able if bind(act.step, deed, one.bound) is not None and fits(act.step, deed, scene)]
-    if not chosen and act.step.verbs & HANDLING:
-        chosen = [deed for deed in able if fits(act.step, deed, scene, kinds=False)]
+    if not chosen:  # other words, or another thing than where the skill was learned: then it has to be the task's
+        chosen = [deed for deed in able if fits(act.step, deed, scene, kinds=False) and _of_the_task(deed, one, scene)]
     if chosen and act.lead_in:
         yield from _glance(act.lead_in[-1], scene)
     yield from _best(chosen, one, scene)
@@ -86,6 +86,10 @@ def wishes(one: Progress, scene: Scene) -> Iterator[Deed]:
             for deed in scene.now
             if deed.place is not None and scene.is_news(deed) and things and names_any(things, deed.names)
         )
+
+
+def _of_the_task(deed: Deed, one: Progress, scene: Scene) -> bool:
+    return bool(deed.verbs & HANDLING) or any(arg in one.used or scene.is_object(arg) for arg in deed.args[:1])
 
 
 def _leads_nowhere(deed: Deed, one: Progress, scene: Scene) -> bool:

@@ -92,6 +92,8 @@ class Scene:
     """Words of the task, as :func:`goal_text` gives them."""
     target: str
     """What the task says to put something in or on; empty when it says no such thing."""
+    object: str
+    """Words of the task up to there."""
     done: tuple[Deed, ...]
     """What was done; what the environment refused is not among it."""
     now: tuple[Deed, ...]
@@ -124,6 +126,10 @@ class Scene:
     def in_goal(self, value: str) -> bool:
         """The task names this value: ``mug 1`` in ``put a mug in the cabinet``; not ``orange`` in ``an orange box``."""
         return f" {phrase(value)} ." in self.goal
+
+    def is_object(self, value: str) -> bool:
+        """The task names it, and not as the place to put something."""
+        return f" {phrase(value)} ." in self.object
 
     def is_target(self, value: str) -> bool:
         """The task says to put something there: ``the orange box`` of ``move it to the orange box in the kitchen``."""
@@ -169,6 +175,7 @@ def look(
     return Scene(
         goal=goal_text(task),
         target=target,
+        object=goal_text(task[: said.start(1)] if said else task),
         done=done,
         now=tuple(deed for deed in now if deed.raw not in useless) or tuple(now),
         names=frozenset().union(*(deed.names for deed in (*done, *now))),
