@@ -48,7 +48,8 @@ def read_tasks(files: Sequence[str], run: Run) -> Iterator[Task]:
             task = decoder.decode(record.data)
         except msgspec.DecodeError as error:
             reason = str(error)
-            run.bad(BadRecord(reason[:1].lower() + reason[1:], file=record.file, line=record.line, raw=record.data))
+            why = f"{reason[:1].lower()}{reason[1:]}; a task is a JSON line with a `task`, or a trajectory"
+            run.bad(BadRecord(why, file=record.file, line=record.line, raw=record.data))
             continue
         run.kept += 1
         yield task

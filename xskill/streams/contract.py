@@ -29,6 +29,11 @@ _WORDS = {
 }
 """Contract → what one is called, what many are called, and the command that makes them."""
 
+MANY_LINES = (
+    "one JSON object over several lines; a stream has one a line (`jq -c .` makes it so), "
+    "and raw logs go through `xskill canon` first"
+)
+
 
 def tag_of(kind: Any) -> str:
     """``xskill.<name>/1`` of a record type."""
@@ -76,6 +81,8 @@ def explained(error: BadRecord, line: bytes, kind: Any, reader: str | None = Non
     tag = tag_in(line) if error.path == "schema" else None
     if tag is not None:
         error.reason, error.path = wrong_stream(tag, tag_of(kind), reader), ""
+    elif line == b"{":
+        error.reason = MANY_LINES
     elif tag_in(line) is None and line.startswith(b"{") and error.reason.startswith("missing"):
         error.reason += "; " + (released_tree(line) or "raw logs go through `xskill canon` first")
     return error

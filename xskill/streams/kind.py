@@ -7,13 +7,29 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from xskill.errors import BadRecord, NoRecord
-from xskill.records import CONTRACTS, BankHeader, CreditsHeader, Node, Record, Skill, Trajectory, TreeHeader, decode
+from xskill.records import (
+    CONTRACTS,
+    BankHeader,
+    CreditsHeader,
+    Node,
+    Record,
+    Skill,
+    Trajectory,
+    TreeHeader,
+    TurnCredit,
+    decode,
+)
 from xskill.streams.contract import contract_of, explained
 from xskill.streams.raw import RawRecord, iter_raw, second_header
 from xskill.streams.run import Run
 from xskill.streams.write import open_output
 
-_BEHIND: dict[type[Record], type[Record]] = {TreeHeader: Node, CreditsHeader: Trajectory, BankHeader: Skill}
+_BEHIND: dict[type[Record], tuple[type[Record], ...]] = {
+    TreeHeader: (Node,),
+    CreditsHeader: (Trajectory, TurnCredit),
+    BankHeader: (Skill,),
+}
+"""Header → what may follow; without a record, the first of them."""
 
 
 class AnyStream(NamedTuple):
@@ -33,16 +49,22 @@ def read_any(files: Sequence[str], run: Run) -> AnyStream:
         NoRecord: no record at all.
     """
     raw = iter_raw(files, run.note, run.unreadable if run.keeps_rejects else None)
+    header: Record | None = None
     for entry in raw:
         try:
             kind = contract(entry)
-            if not entry.is_header:
-                return AnyStream(kind, None, _decoded(entry, raw, kind, run))
-            return AnyStream(_BEHIND[kind], decode(entry.data, kind), _decoded(None, raw, _BEHIND[kind], run))
+            if entry.is_header and header is None:
+                header = decode(entry.data, kind)
+                continue
+            if header is not None and kind not in _BEHIND[type(header)]:
+                kind = _BEHIND[type(header)][0]  # its records then say that they are of another contract
+            return AnyStream(kind, header, _decoded(itertools.chain([entry], raw), kind, run))
         except BadRecord as error:
             run.unreadable(error.at(entry.file, entry.line, raw=entry.data))
-    run.check_input()
-    raise AssertionError("check_input raises when nothing was kept")
+    if header is None or run.rejected:
+        run.check_input()
+    assert header is not None
+    return AnyStream(_BEHIND[type(header)][0], header, iter(()))
 
 
 def write_raw(records: Iterable[RawRecord], path: str | None) -> None:
@@ -56,12 +78,11 @@ def write_raw(records: Iterable[RawRecord], path: str | None) -> None:
     kind: type[Record] | None = None
     rest = iter(records)
     for entry in rest:
-        kind = contract(entry)
-        if entry.is_header:
-            header, kind = decode(entry.data, kind), _BEHIND[kind]
-        else:
-            rest = itertools.chain([entry], rest)
-        break
+        if not entry.is_header:
+            kind, rest = contract(entry), itertools.chain([entry], rest)
+            break
+        header = decode(entry.data, contract(entry))
+        kind = _BEHIND[type(header)][0]
     if kind is None:
         raise NoRecord("no record, so that nothing tells the columns of the Parquet file")
     with open_output(path, to="parquet", kind=kind) as out:
@@ -85,24 +106,19 @@ def contract(raw: RawRecord) -> type[Record]:
     return CONTRACTS[contract_of(raw.data).removeprefix("xskill.").removesuffix("/1")]
 
 
-def _decoded(first: RawRecord | None, raw: Iterator[RawRecord], kind: type[Record], run: Run) -> Iterator[Record]:
-    if first is not None:
-        yield from _good(first, kind, run)
+def _decoded(raw: Iterable[RawRecord], kind: type[Record], run: Run) -> Iterator[Record]:
     for entry in raw:
-        if not entry.is_header:
-            yield from _good(entry, kind, run)
-        elif kind is not Trajectory:  # credits of several files are one stream
+        if entry.is_header and entry.tag != "xskill.credits/1":  # credits of several files are one stream
             raise second_header(entry)
+        if entry.is_header:
+            continue
+        run.read += 1
+        try:
+            record = decode(entry.data, kind)
+        except BadRecord as error:
+            run.bad(explained(error, entry.data, kind, run.command).at(entry.file, entry.line, raw=entry.data))
+            continue
+        run.kept += 1
+        yield record
     if run.rejected:
         run.check_input()
-
-
-def _good(entry: RawRecord, kind: type[Record], run: Run) -> Iterator[Record]:
-    run.read += 1
-    try:
-        record = decode(entry.data, kind)
-    except BadRecord as error:
-        run.bad(explained(error, entry.data, kind, run.command).at(entry.file, entry.line, raw=entry.data))
-        return
-    run.kept += 1
-    yield record

@@ -129,13 +129,9 @@ def _lines(source: Input, bad: Callable[[BadRecord], None]) -> Iterator[RawRecor
 
 def _document(source: Input, line: bytes) -> str:
     """Why a file that begins so is no stream: one JSON object, spread over many lines or not."""
-    from xskill.streams.contract import released_tree
+    from xskill.streams.contract import MANY_LINES, released_tree
 
-    whole = line + source.stream.peek(1 << 16)
-    return released_tree(whole) or (
-        "one JSON object over several lines; a stream has one a line (`jq -c .` makes it so); "
-        "raw logs go through `xskill canon` first"
-    )
+    return released_tree(line + source.stream.peek(1 << 16)) or MANY_LINES
 
 
 def _rows(source: Input, bad: Callable[[BadRecord], None]) -> Iterator[RawRecord]:

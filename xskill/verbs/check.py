@@ -67,16 +67,22 @@ def check_stream(files: Sequence[str], contract: str | None, run: Run, tell: Cal
         run.read += 1
         tell(error)
 
+    def end_tree() -> None:
+        nonlocal tree
+        for error in tree.faults():
+            good_as_record = error.line is not None
+            report.counts["node"] -= good_as_record
+            bad(error)
+        tree = _Tree()
+
     for raw in iter_raw(files, run.note, on_bad=bad):
-        if tree.ends_before(raw):
-            for error in tree.faults():
-                report.counts["node"] -= error.line is not None
-                bad(error)
-            tree = _Tree()
+        again = raw.tag == "xskill.tree/1" and tree.goes_on_in(raw)
+        if again or not tree.goes_on_in(raw):
+            end_tree()
         try:
             record = _decode(raw, contract)
-            if raw.is_header and tree.file == raw.file and tree.header is not None:
-                raise BadRecord(f"a second {_name(record)} begins; a stream holds one")
+            if again:
+                raise BadRecord("a second tree begins; a stream holds one")
         except BadRecord as found:
             bad(found.at(raw.file, raw.line, raw=raw.data))
             continue
@@ -88,9 +94,7 @@ def check_stream(files: Sequence[str], contract: str | None, run: Run, tell: Cal
         if isinstance(record, Trajectory):
             report.repeated_ids += record.id in trajectories
             trajectories.add(record.id)
-    for error in tree.faults():
-        report.counts["node"] -= error.line is not None
-        bad(error)
+    end_tree()
     return report
 
 
@@ -98,19 +102,20 @@ class _Tree:
     """The nodes that belong together: those of one file, with their header and where they stand."""
 
     def __init__(self) -> None:
-        self.file: str | None = None
-        self.header: TreeHeader | None = None
+        self._file: str | None = None
+        self._line = 0
+        self._header: TreeHeader | None = None
         self._nodes: list[Node] = []
         self._places: list[RawRecord] = []
 
-    def ends_before(self, raw: RawRecord) -> bool:
-        """Whether the record is of another file."""
-        return self.file is not None and raw.file != self.file
+    def goes_on_in(self, raw: RawRecord) -> bool:
+        """Whether the record stands behind these in the same file."""
+        return raw.file == self._file and raw.line > self._line
 
     def add(self, record: TreeHeader | Node, raw: RawRecord) -> None:
-        self.file = raw.file
+        self._file, self._line = raw.file, raw.line
         if isinstance(record, TreeHeader):
-            self.header = record
+            self._header = record
         else:
             self._nodes.append(record)
             self._places.append(raw)
@@ -120,10 +125,10 @@ class _Tree:
         for index, error in faults(self._nodes):
             place = self._places[index]
             yield error.at(place.file, place.line, raw=place.data)
-        promised = len(self._nodes) if self.header is None else self.header.n_nodes
+        promised = len(self._nodes) if self._header is None else self._header.n_nodes
         if promised != len(self._nodes):
             found = f"the tree's header promises {promised:,} nodes, {len(self._nodes):,} follow (cut short?)"
-            yield BadRecord(found, file=self.file)
+            yield BadRecord(found, file=self._file)
 
 
 def _decode(raw: RawRecord, contract: str | None) -> Record:

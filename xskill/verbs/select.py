@@ -119,7 +119,8 @@ def _select_nodes(header: Record | None, records: Iterable[Record], test: _Test,
         if node.id in chosen:
             chosen.update(node.children)
     left = [node for node in nodes if node.id in chosen]
-    run.drop("not matching", len(nodes) - len(left))
+    if len(left) < len(nodes):
+        run.drop("not matching", len(nodes) - len(left))
     if isinstance(header, TreeHeader):
         stats = {name: value for name, value in header.stats.items() if name not in _OF_ALL_NODES}
         whole = len(left) == len(nodes)
