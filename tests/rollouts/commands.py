@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,16 @@ def write_tasks(path: Path, n: int) -> Path:
 def faulty(*fault: str | Path) -> str:
     """The worker command of ``faulty_worker.py``."""
     return " ".join([sys.executable, str(FAULTY), *map(str, fault)])
+
+
+def assert_ended(mark: str) -> None:
+    """No process with ``mark`` in its command line is left, be it after a while."""
+    for _ in range(600):
+        running = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+        if mark not in running:
+            return
+        time.sleep(0.1)
+    raise AssertionError(f"still running: {mark}")
 
 
 def lines(text: str) -> list[dict[str, Any]]:

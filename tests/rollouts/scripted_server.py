@@ -27,6 +27,7 @@ class Script:
         self.requests: list[dict[str, Any]] = []
         self.times: list[float] = []
         self.lock = threading.Lock()
+        self.over = threading.Event()
         self.url = ""
 
     def body(self, request: dict[str, Any]) -> bytes:
@@ -63,7 +64,7 @@ def serving(script: Script) -> Iterator[Script]:
             if isinstance(fault, tuple):
                 self.send(fault[0], b'{"error": {"message": "as the script says"}}', fault[1])
             elif fault == "slow":
-                time.sleep(2.0)
+                script.over.wait(60)
                 self.close_connection = True
             elif fault == "garbage":
                 self.send(200, b'{"choices": [{"mess')
@@ -98,5 +99,6 @@ def serving(script: Script) -> Iterator[Script]:
     try:
         yield script
     finally:
+        script.over.set()
         server.shutdown()
         server.server_close()

@@ -136,11 +136,11 @@ def test_a_page_escapes_everything_and_asks_for_nothing(tmp_path: Path) -> None:
 
 
 def test_a_deep_tree_is_no_recursion_and_stays_readable(tmp_path: Path) -> None:
-    """700 points of choice below each other, in all forms."""
-    data = [rollout("r0", "a" * 2100)] + [rollout(f"s{i}", "a" * i + "b", 0.0, ("r0", i)) for i in range(0, 2100, 3)]
+    """1,300 turns and 100 points of choice below each other, in all forms."""
+    data = [rollout("r0", "a" * 1300)] + [rollout(f"s{i}", "a" * i + "b", 0.0, ("r0", i)) for i in range(0, 1300, 13)]
     for form in ((), ("--as", "html"), ("--json",)):
         text = show(tmp_path, *form, data=data)
-        assert text.count("s2097") == 1
+        assert text.count("s1287") == 1
         assert form or max(map(len, text.splitlines())) <= 160
 
 

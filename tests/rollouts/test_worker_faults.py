@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
-from tests.rollouts.commands import faulty, lines, write_tasks, xskill
+from tests.rollouts.commands import assert_ended, faulty, lines, write_tasks, xskill
 
 
 @pytest.fixture(scope="module")
@@ -31,8 +29,8 @@ def healthy(tasks: Path) -> str:
 FAULTS = {
     "die": "died with exit code 3: Traceback: out of luck",
     "kill": "was killed by signal 9 (Killed)",
-    "hang": "gave no answer within 1 s",
-    "hang-with-child": "gave no answer within 1 s",
+    "hang": "gave no answer within 5 s",
+    "hang-with-child": "gave no answer within 5 s",
     "garbage": "answered nonsense to finish: not valid JSON",
     "half": "died with exit code 0",
     "twice": "printed what nobody asked for: 'and by the way'",
@@ -44,10 +42,15 @@ FAULTS = {
 }
 
 
+def timeout(fault: str) -> str:
+    """Time for the healthy answers too, on a busy machine; only a hanging worker makes anyone wait for it."""
+    return "5" if "hang" in fault else "100"
+
+
 @pytest.mark.parametrize("fault", FAULTS)
 def test_one_fault_is_made_good_by_one_retry(fault: str, tasks: Path, healthy: str, tmp_path: Path) -> None:
     result = xskill(
-        *("rollout", "expand", tasks, "--timeout", "1" if "hang" in fault else "20"),
+        *("rollout", "expand", tasks, "--timeout", timeout(fault)),
         *("--worker", faulty(fault, "q1", "finish", "1", tmp_path)),
     )
     assert result.returncode == 0, result.stderr
@@ -60,7 +63,7 @@ def test_one_fault_is_made_good_by_one_retry(fault: str, tasks: Path, healthy: s
 def test_two_faults_cost_the_question_alone(fault: str, tasks: Path, healthy: str, tmp_path: Path) -> None:
     rejects, out = tmp_path / "rejects.jsonl", tmp_path / "out.jsonl"
     result = xskill(
-        *("rollout", "expand", tasks, "--timeout", "1" if "hang" in fault else "20", "-o", out, "--rejects", rejects),
+        *("rollout", "expand", tasks, "--timeout", timeout(fault), "-o", out, "--rejects", rejects),
         *("--worker", faulty(fault, "q1", "finish", "9", tmp_path), "-j", "2"),
     )
     assert result.returncode == 0, result.stderr
@@ -113,13 +116,12 @@ def test_a_hanging_worker_takes_its_children_with_it(tasks: Path, tmp_path: Path
     hanging.write_text(f"sleep {mark} & sleep {mark}\n")
     result = xskill("rollout", "expand", tasks, "--timeout", "0.5", "--worker", f"sh {hanging}")
     assert result.returncode == 1
-    time.sleep(0.2)
-    assert mark not in subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+    assert_ended(mark)
 
 
 def test_a_command_that_never_works_is_given_up_at_once(tmp_path: Path) -> None:
     many = write_tasks(tmp_path / "many.jsonl", 500)
-    result = xskill("rollout", "expand", many, "--worker", f"{sys.executable} -c 'import nosuchthing'", timeout=20)
+    result = xskill("rollout", "expand", many, "--worker", f"{sys.executable} -c 'import nosuchthing'")
     assert result.returncode == 1
     assert "the worker never answered: twice: died with exit code 1: ModuleNotFoundError" in result.stderr
     result = xskill("rollout", "expand", many, "--worker", "no-such-program --x")

@@ -7,11 +7,12 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.rollouts.commands import lines, write_tasks, xskill
+from tests.rollouts.commands import assert_ended, lines, write_tasks, xskill
 
 NULL = "xskill worker null --breadth 3 --depth 5"
 SLOW = f"{NULL} --delay 0.03"
@@ -46,12 +47,42 @@ def start(*arguments: str | Path, stdout: int = subprocess.DEVNULL) -> subproces
 
 def wait_for_workers(process: subprocess.Popen[str], n: int) -> None:
     """Until so many workers run; the driver has installed its signal handlers before it starts any."""
-    for _ in range(300):
+
+    def started() -> bool:
         children = subprocess.run(["ps", "--ppid", str(process.pid)], capture_output=True, text=True, check=False)
-        if len(children.stdout.splitlines()) > n:
+        return len(children.stdout.splitlines()) > n
+
+    wait_for(started)
+
+
+def wait_for(happened: Callable[[], bool]) -> None:
+    for _ in range(1000):
+        if happened():
             return
         time.sleep(0.1)
-    raise AssertionError("no worker was started")
+    raise AssertionError("it never happened")
+
+
+def read_until(process: subprocess.Popen[str], text: str) -> None:
+    """Until the process has said so on stderr."""
+    assert process.stderr is not None
+    while text not in (line := process.stderr.readline()):
+        assert line, f"it ended without saying: {text}"
+
+
+def held_from_q3(folder: Path) -> str:
+    """The null worker, which from the fourth question on says in ``folder`` that it is there, and waits for a word."""
+    script = folder / "held.sh"
+    script.write_text(
+        f"""while read -r line; do
+            case $line in
+                *'"q'[3-5]'"'*) touch {folder}/reached; until test -e {folder}/go; do sleep 0.1; done;;
+            esac
+            printf '%s\\n' "$line"
+        done | {sys.executable} -m {NULL}
+        """
+    )
+    return f"sh {script}"
 
 
 def test_any_number_of_workers_gives_the_same_bytes(sampler: tuple[str, ...], tasks: Path, plain: str) -> None:
@@ -70,13 +101,13 @@ def test_ctrl_c_finishes_what_is_in_flight_and_resume_gives_the_same_bytes(
     sampler: tuple[str, ...], tasks: Path, plain: str, tmp_path: Path
 ) -> None:
     out = tmp_path / "out.jsonl"
-    process = start(*sampler, tasks, "--worker", SLOW, "-j", "2", "-o", out)
-    wait_for_workers(process, 2)
-    time.sleep(0.5)
+    process = start(*sampler, tasks, "--worker", held_from_q3(tmp_path), "-j", "2", "-o", out)
+    wait_for((tmp_path / "reached").exists)
     process.send_signal(signal.SIGINT)
-    _, stderr = process.communicate(timeout=60)
+    read_until(process, "finishing the questions in flight")
+    (tmp_path / "go").touch()
+    _, stderr = process.communicate(timeout=100)
     assert process.returncode == 130, stderr
-    assert "finishing the questions in flight" in stderr
     assert f"go on with --resume {out}" in stderr
     found = out.read_text()
     questions = {row["question_id"] for row in lines(found)}
@@ -97,13 +128,13 @@ def test_ctrl_c_finishes_what_is_in_flight_and_resume_gives_the_same_bytes(
 def test_the_second_ctrl_c_drops_what_is_in_flight(tasks: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
     out.write_text("an older file\n")
-    process = start("expand", tasks, "--worker", f"{NULL} --delay 30", "-j", "2", "-o", out)
+    process = start("expand", tasks, "--worker", f"{NULL} --delay 600", "-j", "2", "-o", out)
     wait_for_workers(process, 2)
     process.send_signal(signal.SIGINT)
-    time.sleep(0.5)
+    read_until(process, "finishing the questions in flight")
     assert process.poll() is None
     process.send_signal(signal.SIGINT)
-    _, stderr = process.communicate(timeout=10)
+    _, stderr = process.communicate(timeout=100)
     assert process.returncode == 130, stderr
     assert "dropping what is in flight" in stderr
     assert out.read_text() == "an older file\n"
@@ -129,9 +160,7 @@ def test_a_killed_driver_takes_its_workers_with_it(tasks: Path) -> None:
     wait_for_workers(process, 1)
     process.kill()
     process.communicate()
-    time.sleep(2.0)
-    running = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
-    assert "--delay 0.3 --depth 77" not in running
+    assert_ended("--delay 0.3 --depth 77")
 
 
 def test_resume_refuses_other_choices(tasks: Path, tmp_path: Path) -> None:
@@ -152,7 +181,7 @@ def test_a_reader_that_leaves_ends_the_run(tasks: Path) -> None:
     process = start("expand", tasks, "--worker", SLOW, "-j", "2", stdout=subprocess.PIPE)
     assert process.stdout is not None
     process.stdout.close()
-    _, stderr = process.communicate(timeout=30)
+    _, stderr = process.communicate(timeout=100)
     assert process.returncode == 141, stderr
 
 

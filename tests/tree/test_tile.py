@@ -115,10 +115,10 @@ def test_a_branch_tiles_what_it_generated() -> None:
 
 def test_long_episodes_take_no_quadratic_time() -> None:
     fast = tiler(grow(("S0", "a", "a"), ("S1", "S0", "S0"), ("S2", "S1", "b")))
-    started = time.perf_counter()
+    started = time.process_time()
     found = tile(fast, ["a", "a", "a", "a", "b"] * 20_000)
     assert pieces(found) == ["S2"] * 20_000
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5  # quadratic: minutes
 
 
 @given(trees(), st.lists(st.lists(st.sampled_from(["a", "b", "c", "d", "S0", 'é"'])), max_size=6), st.booleans())
