@@ -12,7 +12,9 @@ from xskill.errors import BadRecord
 from xskill.streams.lines import MAX_LINE
 
 SIZE = 1 << 20
-"""Bytes that a chunk has at most, unless a line is longer."""
+"""Bytes that a chunk has, about."""
+_BUFFER = 1 << 18
+"""Bytes that are looked at together; they fit into a core's cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +41,16 @@ def chunks_of_file(path: str, before: int) -> Iterator[Chunk]:
     with open(path, "rb") as file:
         for _ in range(before):
             file.readline()
-        start = end = file.tell()
-        buffer = bytearray(SIZE)
+        start = whole = end = file.tell()
+        lines = 0  # from start to whole
+        buffer = bytearray(_BUFFER)
         while n := file.readinto(buffer):
-            lines = buffer.count(b"\n", 0, n)
-            if lines:
-                whole = end + buffer.rfind(b"\n", 0, n) + 1
-                yield Chunk(before, path=path, offset=start, size=whole - start)
-                before, start = before + lines, whole
+            if found := buffer.count(b"\n", 0, n):
+                lines, whole = lines + found, end + buffer.rfind(b"\n", 0, n) + 1
             end += n
+            if lines and end - start >= SIZE:
+                yield Chunk(before, path=path, offset=start, size=whole - start)
+                before, start, lines = before + lines, whole, 0
             if end - start > MAX_LINE:
                 break
         if end > start:

@@ -38,6 +38,14 @@ _FIRST = 1 << 16
 """Bytes of lines that are done here, so that the usual environments are decided before the others start."""
 
 
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Several trajectories at once: encoded, with newlines between them."""
+
+    count: int
+    lines: bytes
+
+
 @dataclass(slots=True)
 class _Batch:
     """Whole lines of one input."""
@@ -55,7 +63,7 @@ class _Batch:
 class _Done:
     """What a worker made of a batch or a file; ``undecided`` when it has to be done again."""
 
-    events: list[Event] = field(default_factory=list)
+    events: list[Block | BadRecord] = field(default_factory=list)
     totals: Totals = field(default_factory=Totals)
     notes: list[str] = field(default_factory=list)
     undecided: tuple[str, list[Sample]] | None = None
@@ -68,11 +76,8 @@ _worker: dict[str, Any] = {}
 @contextlib.contextmanager
 def open_logs_parallel(
     files: Sequence[str], settings: Settings, totals: Totals, *, note: Callable[[str], None], workers: int
-) -> Iterator[Iterator[Item]]:
-    """As :func:`xskill.canon.pipeline.read_logs`, with worker processes, which end with the block.
-
-    Several trajectories come in one piece, with newlines between them.
-    """
+) -> Iterator[Iterator[Item | Block]]:
+    """As :func:`xskill.canon.pipeline.read_logs`, with worker processes, which end with the ``with`` block."""
     forced = settings.forced()
     ensure_input(files)
     with open_pool(workers, partial(_start, settings)) as pool:
@@ -92,13 +97,13 @@ class _Stream:
         self.waiting: deque[tuple[_Batch | None, Job[_Done]] | Begin] = deque()
         self.assembler = Assembler(settings.choices)
 
-    def read(self, files: Sequence[str], forced: Format | None) -> Iterator[Item]:
+    def read(self, files: Sequence[str], forced: Format | None) -> Iterator[Item | Block]:
         for name in files:
             yield from self._input(name, forced)
             yield from self._drain(self.room)
         yield from self._drain(0)
 
-    def _input(self, name: str, forced: Format | None) -> Iterator[Item]:
+    def _input(self, name: str, forced: Format | None) -> Iterator[Item | Block]:
         """Queue the jobs of one input; what is not a file of lines, or is stdin, is read here."""
         self.totals.files += 1
         if name != "-" and os.path.isdir(name):
@@ -134,7 +139,7 @@ class _Stream:
             if source is not None:
                 source.stream.close()
 
-    def _lines(self, log: Log, source: Input, forced: Format | None) -> Iterator[Item]:
+    def _lines(self, log: Log, source: Input, forced: Format | None) -> Iterator[Item | Block]:
         yield from self._drain(0)
         yield Begin(source.name, source)
         place = place_of(source)
@@ -151,7 +156,7 @@ class _Stream:
             yield from self._drain(self.room)
         yield from self._drain(0)
 
-    def _here(self, log: Log, source: Input) -> Iterator[Item]:
+    def _here(self, log: Log, source: Input) -> Iterator[Item | Block]:
         place = place_of(source)
         place.tally = self.totals.tally(log.format.name)
         self.assembler.decided = {}
@@ -162,7 +167,7 @@ class _Stream:
         self.waiting.append(Begin(name, source))
         self.waiting.append((None, self.pool.submit(_do_file, name)))
 
-    def _drain(self, leave: int) -> Iterator[Item]:
+    def _drain(self, leave: int) -> Iterator[Item | Block]:
         """Give out finished jobs, in order, until ``leave`` are waiting."""
         while len(self.waiting) > leave:
             job = self.waiting.popleft()
@@ -236,12 +241,12 @@ def _do_file(name: str) -> _Done:
     return done
 
 
-def _joined(events: Iterator[Event], name: str) -> list[Event]:
-    """The trajectories between bad records in one piece each."""
-    made: list[Event] = []
+def _joined(events: Iterator[Event], name: str) -> list[Block | BadRecord]:
+    """The trajectories between bad records in one block each."""
+    made: list[Block | BadRecord] = []
     for kind, run in groupby(_told(events, name), key=type):
         alike: list[Any] = list(run)
-        made += [b"\n".join(alike)] if kind is bytes else alike
+        made += [Block(len(alike), b"\n".join(alike))] if kind is bytes else alike
     return made
 
 

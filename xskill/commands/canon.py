@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from xskill.canon.learn import Learner
+    from xskill.canon.parallel import Block
     from xskill.canon.pipeline import Item, Settings, Totals
     from xskill.streams.run import Run
 
@@ -111,7 +112,7 @@ def command(
     only from a verifier's word (a reward, a resolved flag, a scorer); what the agent claims goes to extra.claim.
     """
     from xskill.canon.assemble import Choices
-    from xskill.canon.pipeline import Settings
+    from xskill.canon.pipeline import Begin, Settings
     from xskill.errors import BadRecord, UsageError
     from xskill.records import Trajectory
     from xskill.streams.run import Run
@@ -155,12 +156,11 @@ def command(
         ):
             source, before = None, 0
             for item in items:
-                if isinstance(item, bytes):
-                    lines = [item] if whole else item.split(b"\n")
-                    count = item.count(b"\n") + 1
+                if not isinstance(item, (BadRecord, Begin)):
+                    count, lines = (1, item) if isinstance(item, bytes) else (item.count, item.lines)
                     run.read += count
                     run.kept += count
-                    for line in lines:
+                    for line in [lines] if whole else lines.split(b"\n"):
                         if learner is not None:
                             _learn(learner, line)
                         out.write_line(line if as_name == "trajectory" else _atif(line))
@@ -192,8 +192,8 @@ def command(
 
 def _reading(
     files: list[str], settings: Settings, totals: Totals, run: Run, jobs: int
-) -> AbstractContextManager[Iterator[Item]]:
-    """What the inputs hold; with workers several trajectories at once."""
+) -> AbstractContextManager[Iterator[Item | Block]]:
+    """What the inputs hold, read by this process or by workers."""
     if jobs == 1:
         from xskill.canon.pipeline import read_logs
 

@@ -50,6 +50,7 @@ def open_pool(workers: int, begin: Callable[[], object] | None = None) -> Iterat
         begin: what each of them calls first; must pickle.
     """
     pool = Pool()
+    _keep_freed_memory()
     try:
         pool.start(workers, begin)
         yield pool
@@ -168,6 +169,12 @@ class _Link:
 def _may_fork() -> bool:
     """A fork starts at once, with all modules loaded, but is safe only where no other threads hold locks."""
     return sys.platform == "linux" and threading.active_count() == 1 and "polars" not in sys.modules
+
+
+def _keep_freed_memory() -> None:
+    """Once a block of this size has been freed, glibc gives smaller ones no longer back to the system after each job,
+    to ask for them again, page by page, in the next."""
+    bytes(_SHARED)
 
 
 def _work(link: _Link, begin: Callable[[], object] | None) -> None:
