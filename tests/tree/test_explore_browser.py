@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,23 +14,6 @@ from xskill.tree.explorer.build import page
 from xskill.tree.model import XTree
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    webdriver = pytest.importorskip("selenium.webdriver")
-    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    driver = shutil.which("chromedriver")
-    if chromium is None or driver is None:
-        pytest.skip("needs chromium and chromedriver")
-    options = webdriver.ChromeOptions()
-    options.binary_location = chromium
-    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1440,1000"):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    made = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
-    yield made
-    made.quit()
 
 
 class Page:
@@ -55,6 +36,14 @@ class Page:
 
     def click(self, selector: str) -> None:
         self.browser.find_element("css selector", selector).click()
+
+    def wait_for(self, selector: str) -> None:
+        """What comes with the next frame is there once this returns."""
+        for _ in range(600):
+            if self.browser.find_elements("css selector", selector):
+                return
+            time.sleep(0.1)
+        raise AssertionError(f"{selector} never came")
 
     def text(self, selector: str) -> str:
         return str(self.browser.find_element("css selector", selector).text)
@@ -146,6 +135,7 @@ def test_the_slider_replays_the_merges(browser: Any, tmp_path: Path) -> None:
     tree, episodes = large(30, 6)
     opened = Page(browser, tmp_path, tree, episodes)
     opened.click("#tab-episodes")
+    opened.wait_for("#streams .chip")
     steps = sum(len(episode.actions) for episode in episodes)
     for k, tiles in enumerate(tilings(tree, episodes)):
         opened.type("merges", str(k))
@@ -190,6 +180,7 @@ def test_hostile_text_stays_inert_and_nothing_is_fetched(browser: Any, tmp_path:
     opened = Page(browser, tmp_path, *hostile())
     opened.click("#rows tr[data-id]")
     opened.click("#tab-episodes")
+    opened.wait_for("#streams .chip")
     opened.js("document.querySelector('#streams .chip').click()")
     assert "</script><script>" in opened.text("#card")
     assert opened.js("return window.pwned === undefined")
