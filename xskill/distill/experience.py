@@ -15,20 +15,21 @@ import numpy.typing as npt
 
 from xskill.bank.splits import check_split
 from xskill.mine.corpus import Corpus, encode_episodes, own_start
-from xskill.records import Episode, Trajectory
+from xskill.records import Episode, Step, Trajectory
 
 Ints = npt.NDArray[np.int32]
 Bools = npt.NDArray[np.bool_]
 
 ALL_COUNTED = 2_000
 EVERY = 16
+CHUNK = 256
+"""Episodes whose answers are looked at together."""
 ALL_RAW = 10_000
 FEW_RAW = 8
 
 _NO_RAW = array("i", [-1]).tobytes()
 _UNSEEN = hash(None)
 _action = operator.attrgetter("action")
-_observation = operator.attrgetter("observation")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +72,12 @@ class _Notes:
         self.allowed = allowed
         self.codes = _Codes()
         self.raw = array("i")
+        self.actions = array("i")
+        """Codes of the actions, as mine numbers them."""
         self.answers = array("q")
         """Hash of each observation, ``_UNSEEN`` for none; 0 where no action is repeated."""
+        self._pending: list[tuple[int, list[Step]]] = []
+        """Length and steps of the episodes whose answers were not looked at yet."""
         self.sizes: list[int] = []
         self.ids: list[str] = []
         self.tasks: list[str | None] = []
@@ -94,6 +99,9 @@ class _Notes:
             self._note(record, min(own_start(record), len(record.actions)))  # type: ignore[arg-type]
             self.ids.append(record.id)
             yield record  # type: ignore[misc]  # it has all that an Episode has
+            if len(self._pending) == CHUNK:
+                self._settle()
+        self._settle()
 
     def _note(self, record: Trajectory, first: int) -> None:
         n = len(record.actions) - first
@@ -107,20 +115,26 @@ class _Notes:
             self.raw.extend(map(self.codes.__getitem__, map(_action, steps)))
         else:
             self.raw.frombytes(_NO_RAW * n)
-        if steps and _may_repeat(record.actions, record.args):
-            self.answers.extend(map(hash, map(_observation, steps)))
-        else:
-            self.answers.frombytes(bytes(8 * n))
+        self._pending.append((n, steps))
         length = 0
         if weight:
             texts = [text for step in steps for text in (step.action, step.observation, step.thought) if text]
             length = len(record.task or "") + len(record.initial_observation or "") + sum(map(len, texts))
         self.characters.append(weight * length)
 
-
-def _may_repeat(tokens: list[str], args: list[list[str]] | None) -> bool:
-    """Whether an action may come twice in a row; the answers matter only there."""
-    return any(map(operator.eq, tokens, tokens[1:])) and (args is None or any(map(operator.eq, args, args[1:])))
+    def _settle(self) -> None:
+        """Hash the answers where an action comes twice in a row: they matter only there."""
+        codes = np.frombuffer(self.actions[len(self.answers) :], np.intc)
+        begin = len(self.answers)
+        self.answers.frombytes(bytes(8 * len(codes)))
+        twice = np.flatnonzero(codes[1:] == codes[:-1])
+        ends = np.cumsum([n for n, _ in self._pending])
+        places = np.union1d(twice, twice + 1)
+        for place, number in zip(places.tolist(), np.searchsorted(ends, places, "right").tolist(), strict=True):
+            n, steps = self._pending[number]
+            if steps:
+                self.answers[begin + place] = hash(steps[place - int(ends[number]) + n].observation)
+        self._pending.clear()
 
 
 @contextlib.contextmanager
@@ -144,7 +158,7 @@ def read_experience(records: Iterable[Trajectory], allowed_splits: Collection[st
     """
     notes = _Notes(allowed_splits)
     with _no_collection():
-        corpus = encode_episodes(notes.episodes(records))
+        corpus = encode_episodes(notes.episodes(records), codes=notes.actions)
     if len(notes.times) < len(notes.ids):
         corpus = corpus.select(np.asarray(_distinct(corpus), dtype=np.intp))
     place = {name: index for index, name in enumerate(notes.ids)}

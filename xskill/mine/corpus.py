@@ -119,7 +119,7 @@ class _Codes(dict[tuple[str, ...], int]):
         return code
 
 
-def encode_episodes(episodes: Iterable[Episode], also: Iterable[str] = ()) -> Corpus:
+def encode_episodes(episodes: Iterable[Episode], also: Iterable[str] = (), codes: array[int] | None = None) -> Corpus:
     """Code all episodes; of a branch (``parent`` set) only the steps from its fork on.
 
     Records with the same id and the same content count once; the same id with another content is
@@ -128,12 +128,14 @@ def encode_episodes(episodes: Iterable[Episode], also: Iterable[str] = ()) -> Co
     Args:
         episodes: in any order.
         also: tokens that belong to the vocabulary even when no episode has them.
+        codes: an empty array that gets a number for each step while the episodes pass, the same for the same action
+            (token and arguments); whoever yields an episode finds its steps there when asked for the next.
 
     Raises:
         BadData: a token has the form of a node id (``S12``), so that the tree could not be read.
     """
     lookup = _Codes()
-    codes = array("i")
+    codes = array("i") if codes is None else codes
     sizes = array("q", [0])
     ids: list[str] = []
     outcome = array("b")
