@@ -68,12 +68,11 @@ def test_mine_gives_the_same_bytes_however_its_input_comes(trajectories: Path, t
         assert xskill("mine", "-j", workers, stdin=shuffled).stdout == expected
 
 
-def test_canon_ends_with_its_reader(sample_data: Path, tmp_path: Path) -> None:
-    big = tmp_path / "big.jsonl"
-    with gzip.open(sample_data / "scienceworld.jsonl.gz") as file:
-        big.write_bytes(file.read() * 40)
-    assert big.stat().st_size > 50_000_000
-    done = pipeline(f"timeout 10 xskill canon {big} | head -n 1")
+def test_canon_ends_with_its_reader(sample_data: Path) -> None:
+    """The input has no end, so that only a command that stops with its reader ends at all."""
+    done = pipeline(
+        f"(while zcat {sample_data}/scienceworld.jsonl.gz 2>/dev/null; do :; done) | xskill canon | head -n 1"
+    )
     assert done.returncode == 141
     assert done.stderr == b""
     assert len(done.stdout.splitlines()) == 1

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import re
-import statistics
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -59,12 +56,9 @@ def test_unknown_command_is_usage() -> None:
     assert b"No such command 'minne'" in xskill("minne", check=2).stderr
 
 
-def test_head_ends_a_pipe_at_once_and_quietly(tmp_path: Path) -> None:
-    big = tmp_path / "big.jsonl"
-    big.write_bytes(LINE * 400_000)
-    started = time.monotonic()
-    done = pipeline(f"xskill split {big} | head -n 1")
-    assert time.monotonic() - started < 5
+def test_a_pipe_ends_with_its_reader_and_quietly() -> None:
+    """The input has no end, so that only a command that stops with its reader ends at all."""
+    done = pipeline(f"yes '{LINE.decode().strip()}' | xskill split | head -n 1")
     assert len(done.stdout.splitlines()) == 1
     assert done.stderr == b""
     assert done.returncode == 141
@@ -85,27 +79,21 @@ def test_a_live_log_flows_through_a_pipe() -> None:
     child.stdout.close()
 
 
-def test_a_terminal_on_stdin_shows_the_help() -> None:
-    ours, theirs = pty.openpty()
-    done = subprocess.run(
-        [sys.executable, "-m", "xskill", "stats"], stdin=theirs, capture_output=True, env=ENVIRONMENT, timeout=20
-    )
-    os.close(ours)
-    os.close(theirs)
-    assert done.returncode == 2
-    assert b"Usage: xskill stats" in done.stdout
-
-
-def test_interrupt_is_130(tmp_path: Path) -> None:
+def test_interrupt_is_130() -> None:
     child = subprocess.Popen(
-        [sys.executable, "-m", "xskill", "stats"], stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT
+        [sys.executable, "-m", "xskill", "split"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=ENVIRONMENT,
     )
     assert child.stdin is not None
+    assert child.stdout is not None
     child.stdin.write(LINE)
     child.stdin.flush()
-    time.sleep(1.0)
+    child.stdout.readline()  # now it waits for more
     child.send_signal(2)
-    _, error = child.communicate(timeout=20)
+    _, error = child.communicate(timeout=60)
     assert child.returncode == 130
     assert b"Traceback" not in error
 
@@ -124,17 +112,16 @@ def test_help_imports_nothing_heavy() -> None:
     assert done.stdout.decode().splitlines()[-1] == "[]"
 
 
-def median_ratio(command: list[str], base: list[str], runs: int = 9) -> float:
-    """Median over pairs of runs of time(command) / time(base)."""
-    ratios = []
+def cpu_seconds(command: list[str], runs: int = 7) -> float:
+    """Least processor time of some runs: what else the machine does hardly shows in it."""
+    least = float("inf")
     for _ in range(runs):
-        times = []
-        for argv in (command, base):
-            started = time.perf_counter()
-            subprocess.run(argv, stdout=subprocess.DEVNULL, check=True)
-            times.append(time.perf_counter() - started)
-        ratios.append(times[0] / times[1])
-    return statistics.median(ratios)
+        child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        _, status, used = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        assert child.returncode == 0
+        least = min(least, used.ru_utime + used.ru_stime)
+    return least
 
 
 def test_start_up_costs_what_typer_costs(tmp_path: Path) -> None:
@@ -146,5 +133,6 @@ def test_start_up_costs_what_typer_costs(tmp_path: Path) -> None:
         "@app.command()\ndef one(n: int = 1): 'First.'\n@app.command()\ndef two(s: str = ''): 'Second.'\napp()\n"
     )
     run = [sys.executable, "-m", "xskill"]
-    assert median_ratio([*run, "--help"], [sys.executable, str(two), "--help"]) < 1.3
-    assert median_ratio([*run, "head", "-n", "1", str(small)], [sys.executable, "-c", "import typer, rich"]) < 1.5
+    assert cpu_seconds([*run, "--help"]) < 1.3 * cpu_seconds([sys.executable, str(two), "--help"])
+    imports = [sys.executable, "-c", "import typer, rich"]
+    assert cpu_seconds([*run, "head", "-n", "1", str(small)]) < 1.5 * cpu_seconds(imports)

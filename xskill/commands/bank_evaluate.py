@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
-from xskill.commands.options import AsJson, Output, Quiet, Seed
+from xskill.commands.options import AsJson, Output, Quiet, Seed, To
 from xskill.commands.types import INPUT, finite
 from xskill.errors import UsageError
 
@@ -47,6 +47,7 @@ def evaluate(
     timeout: Timeout = None,
     work: Work = None,
     output: Output = None,
+    to: To = None,
     seed: Seed = 0,
     quiet: Quiet = False,
 ) -> None:
@@ -70,7 +71,7 @@ def evaluate(
         wanted = range(2 * repeats if baseline else repeats)
         results = run_all(evaluator, found, read_task_lines(tasks, run), wanted)
         run.set_summary(f"{len(results):,} results of bank {found.version}")
-        with open_output(output, kind=Result) as out:
+        with open_output(output, to=to, kind=Result) as out:
             for result in results:
                 out.write(result)
         if baseline:

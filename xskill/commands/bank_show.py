@@ -67,6 +67,7 @@ def diff(
     bank: Annotated[str, typer.Option("--bank", metavar="FILE", parser=INPUT, help="The older bank.")] = ...,  # type: ignore[assignment]
     as_json: AsJson = False,
     output: Output = None,
+    quiet: Quiet = False,
 ) -> None:
     """Example: xskill bank diff candidate.jsonl --bank bank.jsonl
 
@@ -76,8 +77,10 @@ def diff(
 
     from xskill.bank.diff import as_rows, as_text
     from xskill.bank.model import read_bank
+    from xskill.streams.run import Run
     from xskill.streams.terminal import clean
     from xskill.streams.write import write_text
 
-    old, new = read_bank(bank), read_bank(file_or_pipe(file))
+    run = Run("bank diff", quiet=quiet)
+    old, new = read_bank(bank, run), read_bank(file_or_pipe(file), run)
     write_text(output, msgspec.json.encode(as_rows(old, new)).decode() if as_json else clean(as_text(old, new)))

@@ -36,12 +36,14 @@ def show(
     ] = None,
     as_json: AsJson = False,
     output: Output = None,
+    quiet: Quiet = False,
 ) -> None:
     """Example: xskill mine episodes.jsonl | xskill tree show --top 20
 
     Draw the routines of a tree, those first that cover the most steps of successful episodes: how many episodes hold
     each, and how often these succeed compared with all.
     """
+    from xskill.streams.run import Run
     from xskill.streams.text import write_text
     from xskill.tree.model import read_tree
     from xskill.tree.report import report, terminal
@@ -49,7 +51,9 @@ def show(
 
     wanted = Wanted(top, depth, sort, node, max_p, compare, wide, example, parents, plain)
     console = terminal() if output is None else None
-    text = report(read_tree(tree or []), wanted, "json" if as_json else form, console)
+    with Run("tree show", quiet=quiet, summary=False) as run:
+        read = read_tree(tree or [], run)
+    text = report(read, wanted, "json" if as_json else form, console)
     if text is not None:
         write_text(output, text)
 

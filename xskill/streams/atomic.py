@@ -19,21 +19,22 @@ class AtomicFile:
 
     It is written beside the target as ``.NAME.xskill-*.tmp`` and held under a lock, so that a later
     run can tell (and clean) what a killed run left from what a live run is still writing. A target
-    that is no regular file (``/dev/null``, a FIFO) is written directly.
+    that is no regular file (``/dev/null``, a FIFO; then ``special`` is True) is written directly.
 
     Raises:
         CannotWrite: the folder is missing or not writable, the disk is full.
     """
 
     def __init__(self, path: str) -> None:
-        self.path = os.path.realpath(path)
+        special = self.special = os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode)
+        self.path = path if special else os.path.realpath(path)  # the pipe behind /dev/stdout has no other name
         self._shown = path
         self._temporary: str | None = None
         folder, name = os.path.split(self.path)
         try:
             if os.path.isdir(self.path):
                 raise CannotWrite(f"{path}: is a directory; name a file")
-            if os.path.exists(self.path) and not stat.S_ISREG(os.stat(self.path).st_mode):
+            if special:
                 self.file: BinaryIO = open(self.path, "wb")  # noqa: SIM115
                 return
             remove_leftovers(self.path)

@@ -20,6 +20,8 @@ from xskill.errors import BadRecord
 from xskill.records import Record
 
 TOKENS = "_tokens"
+_LONGEST = 40
+"""Characters of a dtype in an error: that of steps has hundreds."""
 _PLAIN: dict[Any, Any] = {str: pl.String, int: pl.Int64, float: pl.Float64, bool: pl.Boolean}
 
 
@@ -92,7 +94,8 @@ def misfit(schema: Mapping[str, Any], kind: type[Any]) -> str | None:
     """The first column that cannot hold the values of ``kind``'s field; None when all can."""
     for column in columns_of(kind):
         if column.name in schema and not _fits(schema[column.name], column.dtype):
-            return f"the column {column.name!r} is {schema[column.name]}, expected {column.dtype}"
+            found, wanted = (str(dtype) for dtype in (schema[column.name], column.dtype))
+            return f"the column {column.name!r} is {found[:_LONGEST]}, expected {wanted[:_LONGEST]}"
     return None
 
 

@@ -50,12 +50,11 @@ def read(path: str, wanted: list[str] | None) -> None:
 
 def _first_tag(lazy: Any, schema: Any) -> str:
     """What the first row says that it is; rows without ``schema`` that have an id and actions are trajectories."""
-    if "schema" not in schema:
-        return "xskill.trajectory/1" if "id" in schema and "actions" in schema else ""
-    if str(schema["schema"]) != "String":
-        return ""
-    first = lazy.select("schema").head(1).collect().to_series().to_list()
-    return first[0] or "" if first else ""
+    if str(schema.get("schema")) == "String":
+        first = lazy.select("schema").head(1).collect().to_series().to_list()
+        if first and first[0]:
+            return str(first[0])
+    return "xskill.trajectory/1" if "id" in schema and "actions" in schema else ""
 
 
 def main() -> int:

@@ -81,15 +81,18 @@ class ParquetWriter:
         if self._header is not None:
             metadata[HEADER_KEY] = self._header
         lazy = pl.scan_ipc(os.path.join(self._parts.name, "*.arrow"))
-        whole = os.path.join(self._parts.name, "whole.parquet") if self._target is None else self._target.temporary
+        target = self._target
+        in_place = target is not None and not target.special
+        whole = target.temporary if target and in_place else os.path.join(self._parts.name, "whole.parquet")
         with _telling(self._path or self._parts.name):
             lazy.sink_parquet(whole, row_group_size=_BATCH * 8, metadata=metadata)
-        if self._target is not None:
-            self._target.commit()
-            return
-        with open(whole, "rb") as file:
-            while block := file.read(1 << 20):
-                to_stdout(block)
+        if not in_place:
+            send = to_stdout if target is None else target.write
+            with open(whole, "rb") as file:
+                while block := file.read(1 << 20):
+                    send(block)
+        if target is not None:
+            target.commit()
 
 
 @contextmanager

@@ -1,0 +1,137 @@
+"""The grammar that all commands share: which options each has, files that must not collide, numbers that are none."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from tests.cli.test_cli import every_command
+from tests.command import pipeline, xskill
+from xskill.cli import app
+from xskill.commands.types import File
+
+COMMANDS = [path for path in every_command() if path[0] != "worker"]  # a worker speaks its protocol on stdout
+READ_ONE_THING = {"tree show", "bank show", "bank diff", "bank import", "bank export", "schema"}
+"""What reads one tree, bank or nothing: a bad record leaves nothing to go on with."""
+NEED_EVERY_RECORD = {"gate", "bank evaluate", "bank ablate"}
+"""A verdict on the tasks that happened to be readable would be none."""
+REPORTS = {
+    *("tree show", "tree stats", "tree diff", "rollout build", "rollout show", "rollout check"),
+    *("bank show", "bank diff", "bank ablate", "gate", "check", "stats"),
+}
+RECORDS = {
+    *("canon", "mine", "tree tile", "tree instances", "tree reward", "rollout expand", "rollout puct", "rollout build"),
+    *("credit", "distill", "bank apply", "bank import", "bank evaluate", "head", "filter", "split"),
+}
+
+
+def command_at(path: tuple[str, ...]) -> Any:
+    command = typer.main.get_command(app).get_command(None, path[0])  # type: ignore[attr-defined]
+    return command.commands[path[1]] if len(path) > 1 else command
+
+
+def params(path: tuple[str, ...]) -> list[Any]:
+    found: list[Any] = command_at(path).params
+    return found
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+def test_every_command_has_the_options_of_its_kind(path: tuple[str, ...]) -> None:
+    name, options = " ".join(path), {option for param in params(path) for option in param.opts}
+    assert {"-o", "--output", "-q", "--quiet"} <= options
+    assert ("--rejects" in options) == (name not in READ_ONE_THING | NEED_EVERY_RECORD)
+    assert ("--json" in options) == (name in REPORTS) or name == "bank retrieve"
+    assert ("--to" in options) == (name in RECORDS)
+
+
+@pytest.mark.parametrize("path", every_command(), ids=" ".join)
+def test_every_file_says_its_role_and_every_number_is_finite(path: tuple[str, ...]) -> None:
+    for param in params(path):
+        metavar = (param.metavar or "").strip("[].")
+        if re.search(r"FILE|TREE|BANK|NEW|TOML|^OUT$|toml|^PATH", metavar) and "=" not in metavar:
+            assert isinstance(getattr(param.type, "func", None), File), param.name
+        if "float" in param.type.name:
+            for word in ("nan", "inf"):
+                with pytest.raises(typer.BadParameter):
+                    param.process_value(typer.Context(command_at(path)), word)
+
+
+LINE = json.dumps({"schema": "xskill.trajectory/1", "id": "a", "actions": ["x", "y"]}) + "\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name in ("in.jsonl", "other.jsonl"):
+        (tmp_path / name).write_text(LINE)
+    (tmp_path / "link.jsonl").symlink_to("in.jsonl")
+    os.link(tmp_path / "in.jsonl", tmp_path / "hard.jsonl")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "split in.jsonl --rejects in.jsonl",
+        "split other.jsonl in.jsonl --rejects in.jsonl",
+        "split in.jsonl --rejects link.jsonl",
+        "split link.jsonl --rejects hard.jsonl",
+        "split in.jsonl -o new.jsonl --rejects new.jsonl",
+        "split in.jsonl -o new.jsonl --rejects ./new.jsonl",
+        "canon in.jsonl --unmatched in.jsonl",
+        "canon in.jsonl --report out --learn out",
+        "mine in.jsonl --sweep in.jsonl",
+        "tree tile --tree other.jsonl in.jsonl --rejects other.jsonl",
+        "split in.jsonl --rejects -",
+    ],
+)
+def test_no_output_may_destroy_another_file(words: str, folder: Path) -> None:
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    done = xskill(*words.split(), cwd=folder, check=2)
+    (line,) = done.stderr.decode().splitlines()
+    assert "same file" in line or "standard output is for the result" in line
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+@pytest.mark.parametrize("words", ["split in.jsonl >> in.jsonl", "split in.jsonl --rejects out > out"])
+def test_standard_output_is_a_file_like_others(words: str, folder: Path) -> None:
+    done = pipeline(f"xskill {words}", cwd=folder)
+    assert done.returncode == 2
+    assert (folder / "in.jsonl").read_text() == LINE
+
+
+@pytest.mark.parametrize(
+    "words", ["split in.jsonl -q -o link.jsonl", "split in.jsonl -q -o /dev/null --rejects /dev/null"]
+)
+def test_in_place_and_devices_are_fine(words: str, folder: Path) -> None:
+    xskill(*words.split(), cwd=folder)
+    xskill("check", "in.jsonl", cwd=folder)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "stats in.jsonl -o x.parquet",
+        "tree context --tree t --by-type -o x.parquet",
+        "tree show --as xtree t -o x.parquet",
+        "bank retrieve --bank b -o x.parquet",
+    ],
+)
+def test_what_writes_no_parquet_says_so(words: str, folder: Path) -> None:
+    assert b"does not write Parquet" in xskill(*words.split(), cwd=folder, check=2).stderr
+    assert not (folder / "x.parquet").exists()
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf"])
+@pytest.mark.parametrize(
+    "words",
+    ["mine --eta", "credit --tau", "credit --radius", "tree show --max-p", "gate a b --alpha", "distill --min-rate"],
+)
+def test_numbers_are_numbers(words: str, value: str, folder: Path) -> None:
+    done = xskill(*words.split(), value, "in.jsonl", check=2)
+    assert b"finite number" in done.stderr or b"not in the range" in done.stderr or b"extra argument" in done.stderr

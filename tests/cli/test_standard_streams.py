@@ -1,0 +1,106 @@
+"""Standard streams that are full, closed, or a terminal: one line and an exit code, never a traceback or a wait."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.terminal import on_terminal, with_terminal_on_stdin
+from tests.command import ENVIRONMENT
+
+LINE = json.dumps(
+    {
+        "schema": "xskill.trajectory/1",
+        "id": "a",
+        "question_id": "q",
+        "task": "t",
+        "reward": 1.0,
+        "actions": ["x"],
+        "steps": [{"action": "x"}],
+    }
+)
+WORDS = [
+    *("--help", "--version", "split --help", "schema", "canon --list-formats"),
+    *("split F", "split F --to parquet", "stats F", "check F", "head F", "filter true F", "canon F", "mine F"),
+    *("credit F", "credit F --to parquet", "rollout show F", "rollout build F --json", "tree show T"),
+]
+
+
+def shell(words: str, redirection: str, folder: Path) -> subprocess.CompletedProcess[bytes]:
+    line = words.replace(" F", f" {folder}/in.jsonl").replace(" T", f" {folder}/tree.jsonl")
+    command = f"{sys.executable} -m xskill {line} {redirection}"
+    return subprocess.run(["bash", "-c", command], capture_output=True, env=ENVIRONMENT, cwd=folder, timeout=120)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("streams")
+    (path / "in.jsonl").write_text(LINE + "\n")
+    (path / "tree.jsonl").write_text('{"schema":"xskill.tree/1","n_nodes":0}\n')
+    return path
+
+
+@pytest.mark.parametrize("words", WORDS)
+@pytest.mark.parametrize("redirection", [">/dev/full", ">&-"])
+def test_output_that_cannot_be_written_is_74(words: str, redirection: str, folder: Path) -> None:
+    done = shell(words, redirection, folder)
+    (line,) = done.stderr.decode().splitlines()
+    assert line.startswith("xskill: ")
+    assert "write" in line
+    assert done.returncode == 74
+
+
+@pytest.mark.parametrize("words", ["split F -o out.jsonl", "stats F"])
+def test_nothing_is_lost_when_stderr_is_closed(words: str, folder: Path) -> None:
+    """What would go there must not land in the next file that is opened, nor among the data."""
+    done = shell(words, "2>&-", folder)
+    assert done.returncode == 0
+    assert b"xskill" not in done.stdout
+    if "-o" in words:
+        assert [json.loads(line)["id"] for line in (folder / "out.jsonl").read_text().splitlines()] == ["a"]
+
+
+@pytest.mark.parametrize("words", ["split", "mine -", "tree show", "bank show", "bank import", "rollout show", "check"])
+def test_closed_input_is_no_input(words: str, folder: Path) -> None:
+    done = shell(words, "<&-", folder)
+    assert done.returncode == 66
+    assert done.stderr.decode() == "xskill: -: standard input is closed\n"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *("stats -", "filter true -", "check -", "canon -j 2 -", "tree show -", "tree diff - T", "gate - F"),
+        *("bank show", "bank import", "bank diff --bank F", "rollout expand -w true -"),
+    ],
+)
+def test_a_terminal_on_stdin_is_no_input_even_when_named(words: str, folder: Path) -> None:
+    line = words.replace(" F", f" {folder}/bank.jsonl").replace(" T", f" {folder}/tree.jsonl")
+    (folder / "bank.jsonl").write_text('{"schema":"xskill.bank/1","version":"v"}\n')
+    done = with_terminal_on_stdin(*line.split())
+    assert done.returncode == 2
+    assert done.stdout.startswith(b"Usage: xskill " + words.split()[0].encode())
+
+
+@pytest.mark.parametrize("words", ["stats", "rollout build --json", "split"])
+def test_the_bar_is_gone_before_text_comes(words: str, folder: Path) -> None:
+    """The last thing on the line before the report is a return to its start, after blanks over the bar."""
+    code, got = on_terminal(*words.split(), folder / "in.jsonl")
+    assert code == 0
+    bar, blank, text = got.split("\r")[1:4]
+    assert "in.jsonl:   0%|" in bar
+    assert blank.isspace()
+    assert len(blank) >= len(bar.rstrip())
+    assert text.startswith(("episodes", "{"))
+
+
+def test_a_pipe_by_its_device_name(folder: Path) -> None:
+    """`-o /dev/stdout` into a pipe: a link to what has no name, written straight."""
+    assert shell("split F -q -o /dev/stdout", "| cat", folder).stdout.count(b"\n") == 1
+    assert shell("split F -q --to parquet -o /dev/stdout", "| cat", folder).stdout[:4] == b"PAR1"
+    assert shell("split F -q -o /dev/full", "", folder).returncode == 74
+    assert shell("split F -q --to parquet -o /dev/full", "", folder).returncode == 74
