@@ -78,6 +78,27 @@ def test_only_weak_types_at_most_three_and_each_with_its_questions(loop):
     assert evolve(loop, "--min-rate", 0.2).stdout == ""
 
 
+def test_types_take_turns_and_what_many_share_comes_last(loop):
+    """Both types need the thing taken (shared); washing is cleaning's own, twice over, the microwave heating's."""
+    records = []
+    for n in range(12):
+        won, thing = n < 8, f"mug {n}"
+        taken = f"take: {thing}, shelf 1" if won else "look"
+        for kind, place in (("clean", "sink 1"), ("heat", "microwave 1")):
+            own = f"; go: {place}; clean: {thing}, {place}; go: shelf 9; put: {thing}, shelf 9" if won else ""
+            records.append(episode(f"{kind}{n}", f"look; go: shelf 1; {taken}{own}", won, task_type=kind))
+    (loop / "e.jsonl").write_bytes(b"".join(encode(record) + b"\n" for record in records))
+    failed = [episode(f"f{kind}{n}", "look", False, task_type=kind) for kind in ("clean", "heat") for n in range(6)]
+    (loop / "f.jsonl").write_bytes(b"".join(encode(record) + b"\n" for record in failed))
+    done = evolve(loop, loop / "e.jsonl", "--max-new", 9, "--max-mistakes", 0)
+    skills = [json.loads(line)["skill"] for line in done.stdout.splitlines()]
+    shared = [len(skill["evidence"]["task_types"]) == 2 for skill in skills]
+    assert shared == sorted(shared)
+    assert True in shared
+    own = [skill["task_type"] for skill, both in zip(skills, shared, strict=True) if not both]
+    assert own[:2] == ["clean", "heat"]
+
+
 def test_a_second_round_says_nothing_twice(loop):
     applied = xskill("bank", "apply", "--bank", loop / "b.jsonl", "-o", loop / "b.jsonl", stdin=evolve(loop).stdout)
     assert applied.returncode == 0

@@ -10,6 +10,7 @@ from xskill.bank.model import Bank
 from xskill.distill.edits import best_first, skill_edits
 from xskill.distill.evidence import outcome_of
 from xskill.distill.experience import Experience
+from xskill.distill.routines import enough_types
 from xskill.distill.statistical import Limits, distill
 from xskill.records import Edit, Trajectory, TreeHeader
 from xskill.tree.model import XTree
@@ -42,7 +43,8 @@ def evolve(
 ) -> list[Edit]:
     """Edits for the weak task types: mistakes first, then routines that work; at most ``max_new`` new skills.
 
-    The types take turns, the worst first: a second skill for one comes after a first for all.
+    The types take turns, the worst first: a second skill for one comes after a first for all, and what many types share
+    after what one has for itself.
 
     Args:
         experience: the failures, and whatever training episodes may show how it is done.
@@ -52,10 +54,12 @@ def evolve(
         tree = XTree(TreeHeader(n_nodes=0), ())
     found = distill(experience, tree, limits, only=weak)
     edits = skill_edits(found.skills, bank)
+    families = enough_types(len(experience.corpus.task_type.names), limits.min_families)
     turn = Counter[str | None]()
     order = []
     for edit in edits:
         kind = edit.skill.task_type if edit.skill is not None else None
-        order.append((turn[kind], weak.index(kind) if kind in weak else -1))
+        using = edit.skill.evidence.get("task_types", ()) if edit.skill is not None else ()
+        order.append((len(using) >= families, turn[kind], weak.index(kind) if kind in weak else -1))
         turn[kind] += edit.op == "append"
     return best_first([edits[n] for n in sorted(range(len(edits)), key=order.__getitem__)], max_new)

@@ -80,7 +80,7 @@ def assess(
     types = corpus.task_type
     stratum = np.where(types.codes >= 0, types.codes, len(types.names))
     n_strata = len(types.names) + 1
-    families = min_families if min_families is not None else max(2, -(-len(types.names) // 2))
+    families = enough_types(len(types.names), min_families)
     known = corpus.outcome >= 0
     totals = np.bincount(stratum[known], minlength=n_strata)
     positives = np.bincount(stratum[corpus.outcome == outcome], minlength=n_strata)
@@ -138,6 +138,11 @@ def assess(
             )
     place = {node.id: number for number, node in enumerate(tree.nodes)}
     return sorted(routines, key=lambda r: (-r.rank, -r.node.length, place[r.node.id], r.task_type or ""))
+
+
+def enough_types(n_types: int, min_families: int | None) -> int:
+    """Task types that must use a routine before it is general: half of them, and two, unless told otherwise."""
+    return min_families if min_families is not None else max(2, -(-n_types // 2))
 
 
 def choose(routines: Sequence[Routine], tree: XTree, found: Mapping[str, Positions], most: int) -> list[Routine]:

@@ -13,7 +13,7 @@ from xskill.bank.similarity import near_duplicate
 from xskill.distill.experience import Experience
 from xskill.distill.mistakes import failure_routines, standstills
 from xskill.distill.replay import replay
-from xskill.distill.routines import Routine, assess, choose
+from xskill.distill.routines import Routine, assess, choose, enough_types
 from xskill.distill.skills import SIGNIFICANT, routine_skill
 from xskill.distill.wording import telling
 from xskill.mine.rules import Rules
@@ -78,10 +78,13 @@ def distill(
         only=only,
     )
     routines = [r for r in routines if r.q_value <= SIGNIFICANT or any(telling(token) for token in r.node.expansion)]
+    families = enough_types(len(experience.corpus.task_type.names), limits.min_families)
     general = choose([r for r in routines if r.task_type is None], tree, found, limits.general)
     task: list[Routine] = []
     for name in experience.corpus.task_type.names:
-        task += choose([r for r in routines if r.task_type == name], tree, found, limits.per_type)
+        own = [r for r in routines if r.task_type == name]
+        own.sort(key=lambda r: len(r.types) >= families)  # what many types share comes after what this one has
+        task += choose(own, tree, found, limits.per_type)
     mistakes = _mistakes(experience, limits, only)
     room = max(0, limits.total - len(general) - len(mistakes))
     best = {id(r) for r in sorted(task, key=lambda r: -r.rank)[:room]}
