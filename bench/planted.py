@@ -19,9 +19,9 @@ from functools import partial
 
 import numpy as np
 
+from xskill.engines.local import Local
 from xskill.mine.corpus import encode_episodes
 from xskill.mine.rules import Rules
-from xskill.mine.spread import spread
 from xskill.mine.trees import Questions, mine
 from xskill.records import Episode
 from xskill.tree.model import XTree
@@ -224,7 +224,7 @@ def binomial_interval(n: int, p: float, level: float = 0.99) -> tuple[int, int]:
 
 
 def calibration(jobs: int = 2) -> None:
-    rows = spread(shuffled, CORPORA, jobs)
+    rows = Local(jobs).map(shuffled, CORPORA)
     adjusted, descriptive = (sum(column) for column in zip(*rows, strict=True))
     low, high = binomial_interval(CORPORA, 0.05)
     print(f"\n{CORPORA} corpora with outcomes at random, min_success_rate .7, {PERMUTATIONS} permutations each")

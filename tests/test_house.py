@@ -13,6 +13,7 @@ FLOORS: list[set[str]] = [
     {"errors", "__init__"},
     {"records"},
     {"gate", "streams"},
+    {"engines"},
     {"canon", "verbs"},
     {"tree", "rollouts", "bank"},
     {"mine", "credit", "losses"},

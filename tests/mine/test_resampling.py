@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tests.mine.corpora import random_episodes
 from tests.mine.test_invariance import bytes_of
+from xskill.engines.local import Local
 from xskill.mine.corpus import encode_episodes
 from xskill.mine.resampling import adjust, permute
 from xskill.mine.rules import Rules
@@ -105,7 +106,7 @@ def test_processes_and_order_change_nothing(outcome: str) -> None:
     episodes = [*random_episodes(random.Random(3)), Episode(id="w", actions=[], success=True)]
     rules = Rules(min_frequency=2, eta=0.0, max_skills=20, outcome=outcome)  # type: ignore[arg-type]
     one = mine(encode_episodes(episodes), rules, Questions(permutations=5, bootstrap=5, seed=9))
-    two = mine(encode_episodes(episodes[::-1]), rules, Questions(permutations=5, bootstrap=5, seed=9, jobs=2))
+    two = mine(encode_episodes(episodes[::-1]), rules, Questions(permutations=5, bootstrap=5, seed=9, engine=Local(2)))
     assert bytes_of(one) == bytes_of(two)
     other = mine(encode_episodes(episodes), rules, Questions(permutations=5, bootstrap=5, seed=10))
     assert bytes_of(other) != bytes_of(one)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any, Literal, Optional
 
 import typer
 
@@ -96,7 +96,14 @@ def command(
         ),
     ] = None,
     seed: Seed = 0,
-    jobs: Annotated[int, typer.Option("-j", metavar="N", min=1, help="Processes for the repeated runs.")] = 1,
+    jobs: Annotated[
+        Optional[int],
+        typer.Option("-j", metavar="N", min=1, help="Processes for the repeated runs (1; of a Ray cluster, all)."),
+    ] = None,
+    engine: Annotated[
+        Literal["local", "ray"],
+        typer.Option(help="Where the repeated runs run; ray: RAY_ADDRESS, else started here. The same bytes."),
+    ] = "local",
     name: Annotated[Optional[str], typer.Option(metavar="NAME", help="Name of the corpus, for the header.")] = None,
     output: Output = None,
     to: To = None,
@@ -109,6 +116,9 @@ def command(
     frequency x length^p x success^p (X-Tree, arXiv 2609.32993). The tree depends on the set of
     episodes alone, never on their order. Association with success is descriptive unless --permutations.
     """
+    from contextlib import ExitStack
+
+    from xskill.engines import open_engine
     from xskill.errors import UsageError
     from xskill.mine.corpus import encode_episodes
     from xskill.mine.rules import choose
@@ -133,7 +143,6 @@ def command(
         "self_pairs": self_pairs,
         "successes_only": successes_only,
     }
-    questions = Questions(stratify, permutations, bootstrap, seed, jobs)
     earlier = None
     if resume is not None:
         if (
@@ -154,17 +163,20 @@ def command(
         rules = rules_of(earlier, options)
     else:
         rules = choose(preset, options)
-    with Run("mine", quiet=quiet, rejects=rejects) as run:
+    with Run("mine", quiet=quiet, rejects=rejects) as run, ExitStack() as stack:
         records = read_records(files or [], Episode, run)
         corpus = encode_episodes(records) if earlier is None else encode_for(earlier, records)
         if corpus.n_duplicates:
             run.drop("repeated", corpus.n_duplicates)
+        repeats = auto or sweep is not None or permutations or bootstrap
+        runner = stack.enter_context(open_engine(engine if repeats else "local", jobs))
+        questions = Questions(stratify, permutations, bootstrap, seed, runner)
         how_chosen: dict[str, Any] = {}
         if auto or sweep is not None:
             from xskill.mine.tuning import FOLDS, as_lines, grid_around, report, tune
 
             given = [option for option, value in options.items() if value is not None]
-            tuned, trials = tune(corpus, rules, grid_around(given, rules), seed, jobs)
+            tuned, trials = tune(corpus, rules, grid_around(given, rules), seed, runner)
             if sweep is not None:
                 write_text(sweep, as_lines(trials))
             if auto:

@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from xskill.engines import Engine
 from xskill.errors import NoSuccess
 from xskill.mine.association import fisher
 from xskill.mine.corpus import Corpus
@@ -16,7 +17,6 @@ from xskill.mine.layout import Ints
 from xskill.mine.outcomes import classify
 from xskill.mine.prepare import Prepared, check_outcomes, merge_all, prepare
 from xskill.mine.rules import Rules
-from xskill.mine.spread import spread
 from xskill.mine.strata import exchangeable
 from xskill.mine.tally import gather, mined_outcome, stratified
 from xskill.records import Node
@@ -41,11 +41,11 @@ def smallest_p(prepared: Prepared, outcome: npt.NDArray[np.int8], rules: Rules, 
 
 
 def permutation_minima(
-    prepared: Prepared, rules: Rules, strata: Ints, n: int, seed: int, jobs: int = 1
+    prepared: Prepared, rules: Rules, strata: Ints, n: int, seed: int, engine: Engine
 ) -> npt.NDArray[np.float64]:
     """Smallest p of each of ``n`` runs of the whole miner, each on outcomes permuted within their blocks. [n]"""
     within = exchangeable(prepared.corpus, strata)
-    return np.array(spread(partial(_permuted, prepared, rules, strata, within, seed), n, jobs))
+    return np.array(engine.map(partial(_permuted, prepared, rules, strata, within, seed), n))
 
 
 def _permuted(prepared: Prepared, rules: Rules, strata: Ints, within: Ints, seed: int, number: int) -> float:
@@ -70,10 +70,10 @@ def adjust(nodes: Sequence[Node], minima: npt.NDArray[np.float64]) -> list[Node]
 
 
 def stability(
-    corpus: Corpus, rules: Rules, expansions: Sequence[Sequence[str]], n: int, seed: int, jobs: int
+    corpus: Corpus, rules: Rules, expansions: Sequence[Sequence[str]], n: int, seed: int, engine: Engine
 ) -> list[float]:
     """Share of ``n`` resamples (episodes with replacement) in which a node with each expansion is mined."""
-    runs = spread(partial(_resampled, corpus, rules, seed), n, jobs)
+    runs = engine.map(partial(_resampled, corpus, rules, seed), n)
     number = {token: code for code, token in enumerate(corpus.tokens)}
     wanted = [tuple(number[token] for token in expansion) for expansion in expansions]
     return [sum(expansion in run for run in runs) / n for expansion in wanted]

@@ -8,6 +8,8 @@ from typing import Any
 
 import msgspec
 
+from xskill.engines import Engine
+from xskill.engines.local import ONE
 from xskill.mine.corpus import Corpus
 from xskill.mine.header import tree_header
 from xskill.mine.nodes import describe
@@ -33,8 +35,8 @@ class Questions:
     bootstrap: int = 0
     """Resamples of the episodes, for ``stability``."""
     seed: int = 0
-    jobs: int = 1
-    """Processes; they change the time and nothing else."""
+    engine: Engine = ONE
+    """Where the repeated runs run: it changes the time and nothing else."""
 
 
 def mine(
@@ -69,12 +71,12 @@ def mine(
     nodes = describe(corpus, prepared.sequence, merges, counts, tables, rules)
     choices = {**config, "stratify": field, "association": "descriptive"}
     if questions.permutations:
-        minima = permutation_minima(prepared, rules, strata, questions.permutations, questions.seed, questions.jobs)
+        minima = permutation_minima(prepared, rules, strata, questions.permutations, questions.seed, questions.engine)
         nodes = adjust(nodes, minima)
         choices |= {"association": "permutation", "permutations": questions.permutations, "seed": questions.seed}
     if questions.bootstrap:
         expansions = [node.expansion for node in nodes]
-        shares = stability(corpus, rules, expansions, questions.bootstrap, questions.seed, questions.jobs)
+        shares = stability(corpus, rules, expansions, questions.bootstrap, questions.seed, questions.engine)
         nodes = [msgspec.structs.replace(node, stability=share) for node, share in zip(nodes, shares, strict=True)]
         choices |= {"bootstrap": questions.bootstrap, "seed": questions.seed}
     header = tree_header(

@@ -17,6 +17,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from xskill.engines import Engine
+from xskill.engines.local import ONE
 from xskill.errors import NoSuccess
 from xskill.mine.corpus import Corpus, Labels
 from xskill.mine.explore import explore
@@ -25,7 +27,6 @@ from xskill.mine.layout import Ints
 from xskill.mine.outcomes import IGNORED, classify
 from xskill.mine.prepare import Prepared, check_outcomes, prepare
 from xskill.mine.rules import Gate, Rules
-from xskill.mine.spread import spread
 
 ETA = (0.0, 0.3, 0.5, 1.0, 2.0)
 MIN_FREQUENCY = (2, 3, 5, 10, 20)
@@ -68,7 +69,7 @@ class Trial:
     chosen: bool
 
 
-def tune(corpus: Corpus, rules: Rules, grid: Grid, seed: int, jobs: int = 1) -> tuple[Rules, list[Trial]]:
+def tune(corpus: Corpus, rules: Rules, grid: Grid, seed: int, engine: Engine = ONE) -> tuple[Rules, list[Trial]]:
     """Cross-validate the grid; return the rules with the chosen values, and all trials in grid order.
 
     Chosen is the fewest bits per step among the trials whose log loss is at most one standard error
@@ -87,7 +88,7 @@ def tune(corpus: Corpus, rules: Rules, grid: Grid, seed: int, jobs: int = 1) -> 
     gates = [Gate(eta, least) for eta, least in product(grid.eta, grid.min_frequency)]
     task = partial(_run, prepare(corpus, rules.max_skills), rules, gates, fold, runs)
     scores: dict[tuple[Gate, float], list[Scores]] = defaultdict(list)
-    for (_, exponent), found in zip(runs, spread(task, len(runs), jobs), strict=True):
+    for (_, exponent), found in zip(runs, engine.map(task, len(runs)), strict=True):
         for gate, each in found.items():
             scores[gate, exponent].append(each)
     trials = _trials(scores, len(corpus.steps), exponents, gates, differ)
