@@ -81,20 +81,22 @@ def main() -> None:
         make_rollouts(rng, value, tokens, rollouts)
         print(f"{ROLLOUTS:,} rollouts x {STEPS} steps, {rollouts.stat().st_size / 1e6:.0f} MB")
         parse = "import sys, {0}\nfor line in open(sys.argv[1], 'rb'): {0}.loads(line)"
-        times: dict[str, list[float]] = {"json": [], "orjson": [], "xskill tree reward": []}
+        times: dict[str, list[tuple[float, float]]] = {"json": [], "orjson": [], "xskill tree reward": []}
         memory = 0.0
         for _ in range(3):
             for name in ("json", "orjson"):
-                times[name].append(run([sys.executable, "-c", parse.format(name), str(rollouts)]).seconds)
+                usage = run([sys.executable, "-c", parse.format(name), str(rollouts)])
+                times[name].append((usage.seconds, usage.cpu))
             output = ["-o", str(Path(folder) / "out.jsonl"), "-q"]
             usage = run([*XSKILL, "tree", "reward", "--tree", str(tree), str(rollouts), *output])
-            times["xskill tree reward"].append(usage.seconds)
+            times["xskill tree reward"].append((usage.seconds, usage.cpu))
             memory = max(memory, usage.peak_mb)
-    ours = statistics.median(times["xskill tree reward"])
-    for name, seconds in times.items():
-        print(f"{name:<20}{statistics.median(seconds):7.2f} s")
+    median = {name: [statistics.median(pair[i] for pair in pairs) for i in (0, 1)] for name, pairs in times.items()}
+    for name, (wall, cpu) in median.items():
+        print(f"{name:<20}{wall:7.2f} s wall {cpu:7.2f} s CPU")
     for name in ("json", "orjson"):
-        print(f"tree reward / two parses with {name:<7}{ours / (2 * statistics.median(times[name])):6.2f}  (bar 1.0)")
+        wall, cpu = (ours / (2 * plain) for ours, plain in zip(median["xskill tree reward"], median[name], strict=True))
+        print(f"tree reward / two parses with {name:<7}{wall:6.2f} wall {cpu:6.2f} CPU  (bar 1.0)")
     print(f"peak memory {memory:.0f} MB")
 
 
