@@ -245,6 +245,17 @@ def test_a_rejected_candidate_changes_nothing_but_the_history(loop):
     assert verdicts[0].candidate_bank == read_bank(str(loop / "now.bank")).version
 
 
+def test_a_torn_line_of_the_history_stays_alone(tmp_path):
+    files = pair(tmp_path, {"a": 1}, {"a": 1})
+    history = tmp_path / "h.jsonl"
+    history.write_text('{"schema":"xskill.ver')
+    for _ in range(2):
+        assert gate(*files, "--history", history).returncode == 0
+    torn, *verdicts = history.read_text().splitlines()
+    assert torn == '{"schema":"xskill.ver'
+    assert [json.loads(line)["decision"] for line in verdicts] == ["accept", "accept"]
+
+
 def test_a_bank_made_from_its_own_tasks_is_refused(loop):
     write_bank(str(loop / "leaky.bank"), make_bank([skill("a", "train-1"), skill("b", "train-2", "v1")]))
     out = loop / "live.bank"

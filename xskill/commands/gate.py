@@ -157,11 +157,13 @@ def _promote(path: str, bank: Bank, verdict: Verdict) -> None:
 
 
 def _append(path: str, line: bytes) -> None:
-    """One line more, in a single write, so that two gates at once don't mix their lines."""
+    """One line more, in a single write, so that two gates at once do not mix theirs; what is torn stays alone."""
     try:
-        handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+        handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o666)
         try:
-            os.write(handle, line + b"\n")
+            size = os.fstat(handle).st_size
+            torn = size > 0 and os.pread(handle, 1, size - 1) != b"\n"
+            os.write(handle, b"\n" * torn + line + b"\n")
             os.fsync(handle)
         finally:
             os.close(handle)
