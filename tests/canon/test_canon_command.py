@@ -97,6 +97,55 @@ def test_a_bad_record_stops_without_rejects(tmp_path: Path, jobs: str) -> None:
     assert f"{path}:2: steps[0].action: expected a string" in done.stderr.decode()
 
 
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_what_cannot_be_read_is_rejected_among_others(tmp_path: Path, jobs: str) -> None:
+    path = write_lines(tmp_path / "x.jsonl", {"steps": [STEP]})
+    (tmp_path / "folder").mkdir()
+    names = (path, tmp_path / "folder", tmp_path / "none", path)
+    done = xskill("canon", *names, "-j", jobs, "--rejects", tmp_path / "r")
+    assert len(done.stdout.splitlines()) == 2
+    rows = [json.loads(line) for line in (tmp_path / "r").read_text().splitlines()]
+    assert [row["file"] for row in rows] == [str(tmp_path / "folder"), str(tmp_path / "none")]
+    assert [row["reason"].split(";")[0] for row in rows] == ["is a directory that no format claims", "no such file"]
+    xskill("canon", tmp_path / "none", "-j", jobs, "--rejects", tmp_path / "r", check=66)  # nothing else was asked for
+
+
+@pytest.mark.parametrize("empty", ["", "[]", "[\n]", '{"simulations":[]}', '{\n"runs": []\n}'])
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_log_without_a_record(empty: str, jobs: str) -> None:
+    assert "no record in the input" in xskill("canon", "-j", jobs, stdin=empty, check=66).stderr.decode()
+
+
+def test_a_rejected_record_of_a_document_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text(json.dumps([{"steps": [STEP]}, {"steps": [{"action": 3}]}]))
+    xskill("canon", tmp_path / "x.json", "--rejects", tmp_path / "r")
+    row = json.loads((tmp_path / "r").read_text())
+    assert json.loads(row["raw"]) == {"steps": [{"action": 3}]}
+    assert row["reason"].startswith("[1].steps[0].action: ")
+
+
+def test_canonical_actions_without_a_schema(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "x.jsonl", {"id": "a", "actions": ["open<door>", "go<room>"]})
+    made = json.loads(xskill("canon", path).stdout)
+    assert made == {"schema": "xskill.trajectory/1", "id": "a", "actions": ["open<door>", "go<room>"]}
+    raw = write_lines(tmp_path / "raw.jsonl", {"id": "a", "actions": ["open the door"]})
+    assert "--map" in xskill("canon", raw, check=65).stderr.decode()
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_options_that_met_nothing_are_told(tmp_path: Path, jobs: str) -> None:
+    path = write_lines(tmp_path / "x.jsonl", *({"id": f"e{n}", "reward": 0.7, "steps": [STEP]} for n in range(3)))
+    write_lines(tmp_path / "other", {"id": "f1", "success": True})
+    write_lines(tmp_path / "right", {"id": "e1", "success": True})
+    options = ("--success-if", "reward > 1 or scroe > 2", "--task-type", "domain")
+    told = xskill("canon", path, "-j", jobs, "--outcomes", tmp_path / "other", *options).stderr.decode()
+    assert "--success-if: no trajectory has a field 'scroe'" in told
+    assert "--task-type: no trajectory has a field 'domain'" in told
+    assert "--outcomes: none of its 1 rows has the key of a trajectory (column id)" in told
+    assert "'reward'" not in told
+    assert "--" not in xskill("canon", path, "-j", jobs, "--outcomes", tmp_path / "right").stderr.decode()
+
+
 def test_a_map_with_workers(tmp_path: Path) -> None:
     path = write_lines(
         tmp_path / "x.jsonl",
@@ -151,6 +200,7 @@ def test_what_is_redacted_is_told(tmp_path: Path) -> None:
         (("--profile", "none-such"), "none-such"),
         (("--success-if", "import os"), "--success-if"),
         (("--redact", "all"), "--redact"),
+        (("--drop", "headless,subagnts"), "--drop subagnts: the marks are subagent, headless, demo"),
         (("--map", "observation=a[].b"), "--map"),
     ],
 )

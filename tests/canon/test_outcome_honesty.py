@@ -142,6 +142,17 @@ def test_outcomes_without_any(tmp_path: Path) -> None:
         read_outcomes(str(write_lines(tmp_path / "o.jsonl", {"id": 1, "success": True})), "y")
 
 
+def test_outcomes_that_contradict_each_other(tmp_path: Path) -> None:
+    agreeing = write_lines(tmp_path / "o", {"id": 1, "success": True}, {"id": 1, "reward": 1, "success": True})
+    assert read_outcomes(str(agreeing)).rows == {"1": (True, 1.0)}
+    trials = write_lines(
+        tmp_path / "t", {"task_id": 1, "reward": 0, "run": "a"}, {"task_id": 1, "reward": 1, "run": "b"}
+    )
+    with pytest.raises(BadData, match="task_id '1' stands in several rows with different outcomes"):
+        read_outcomes(str(trials))
+    assert read_outcomes(str(trials), "run").rows == {"a": (None, 0.0), "b": (None, 1.0)}
+
+
 def test_only_what_judges_the_task_is_an_outcome() -> None:
     """Of the scores of a trace, those of its tone are kept and not believed."""
     verdict = Verdict()

@@ -23,7 +23,7 @@ from xskill.canon.text import sorted_dumps
 from xskill.records import Parent, Source, Split, Trajectory
 
 if TYPE_CHECKING:
-    from xskill.canon.outcomes import Outcomes
+    from xskill.canon.outcomes import Outcome, Outcomes
 
 _SPLITS = frozenset(get_args(Split))
 
@@ -58,12 +58,18 @@ class Counts:
     trajectories: int = 0
     steps: int = 0
     dropped: Counter[str] = field(default_factory=Counter)
+    joined: int = 0
+    """Episodes whose outcome ``--outcomes`` has."""
+    fields: set[str] = field(default_factory=set)
+    """Fields that ``--success-if`` and ``--task-type`` name and an episode has."""
 
     def add(self, other: Counts) -> None:
         """Add another's counts."""
         self.trajectories += other.trajectories
         self.steps += other.steps
         self.dropped.update(other.dropped)
+        self.joined += other.joined
+        self.fields |= other.fields
 
 
 @dataclass(slots=True)
@@ -88,7 +94,20 @@ class Assembler:
 
     def verdict(self, known: dict[str, Any]) -> bool | None:
         """What ``--success-if`` says of an episode; None when it is not given, or cannot tell."""
-        return self._succeeds(lambda name: lookup(known, name)) if self._succeeds is not None else None
+        return self._succeeds(lambda name: self.named(known, name)) if self._succeeds is not None else None
+
+    def named(self, known: dict[str, Any], name: str) -> Any:
+        """The value of a field that an option names; that it is there is noted."""
+        value = lookup(known, name)
+        if value is not None:
+            self.counts.fields.add(name)
+        return value
+
+    def joined(self, identity: str | None, question: str | None, extra: dict[str, Any]) -> Outcome:
+        """What ``--outcomes`` says of an episode, which is counted."""
+        found = self.choices.outcomes.find(identity, question, extra) if self.choices.outcomes is not None else None
+        self.counts.joined += found is not None
+        return found or (None, None)
 
     def complete(self, raw: RawEpisode, format_name: str, place: Place, *, clean: bool = False) -> bool:
         """Make ``raw`` a trajectory, in place; false when an option drops it (which is counted).
@@ -128,13 +147,12 @@ class Assembler:
         """Success, reward and task type after what the options say of them."""
         choices = self.choices
         if choices.outcomes is not None:
-            found = choices.outcomes.find(raw.id, raw.question_id, raw.extra)
-            if found is not None:
-                raw.success = found[0] if found[0] is not None else raw.success
-                raw.reward = found[1] if found[1] is not None else raw.reward
+            success, reward = self.joined(raw.id, raw.question_id, raw.extra)
+            raw.success = raw.success if success is None else success
+            raw.reward = raw.reward if reward is None else reward
         if choices.task_type is not None or choices.success_if is not None:
             known = known_fields(raw, len(raw.steps))
-            if choices.task_type is not None and (value := lookup(known, choices.task_type)) is not None:
+            if choices.task_type is not None and (value := self.named(known, choices.task_type)) is not None:
                 raw.task_type = value if isinstance(value, str) else sorted_dumps(value)
             verdict = self.verdict(known)
             raw.success = raw.success if verdict is None else verdict

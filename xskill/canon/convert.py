@@ -107,7 +107,7 @@ class Converter:
         try:
             yield from self._episodes(fmt, value, place)
         except BadRecord as error:
-            yield _in_document(error, place).at(self.name)
+            yield _in_document(error, place).at(self.name, raw=_as_line(value))
 
     def table(self, rows: Iterator[dict[str, Any]], place: Place, forced: Format | None) -> Iterator[Event]:
         """Rows of a Parquet table."""
@@ -229,6 +229,14 @@ def _document_values(document: bytes, fmt: Format, place: Place) -> Iterator[tup
         number, value, nulled = record
         place.tally.numbers += nulled
         yield number, value
+
+
+def _as_line(value: Any) -> bytes | None:
+    """A record of a document as a line of its own, for the rejects file."""
+    try:
+        return orjson.dumps(value)
+    except TypeError:  # a number or a depth that only the reader takes
+        return None
 
 
 def _in_document(error: BadRecord, place: Place) -> BadRecord:

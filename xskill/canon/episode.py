@@ -17,6 +17,9 @@ import msgspec
 from xskill.errors import BadRecord
 from xskill.records import Kind, Parent, Source
 
+MARKS = ("subagent", "headless", "demo", "forked", "abandoned", "pruned")
+"""What kind of session it is, where it is not a plain one."""
+
 _MAX_KINDS = 500
 _LONGEST_KIND = 100
 
@@ -84,7 +87,7 @@ class RawEpisode(
     options: dict[str, str] | None = None
     """Option name → value that the goal names (WebShop); they decide the role of an option."""
     marks: tuple[str, ...] = ()
-    """What kind of session it is (``subagent``, ``headless``, ``demo`` …), for ``--drop``."""
+    """Of :data:`MARKS`, for ``--drop``."""
     record: int | None = None
     """Line or index in the file, where it differs from the one that the reader was called for."""
     suffix: str | None = None

@@ -139,7 +139,10 @@ def _line_mode(
     fmt = forced or detect_value(value)
     if fmt is None or (fmt.unit == "stream" and forced is None):
         _more(head, lines, _HEAD_LINES)
-        fmt = _vote([_quiet(line) for _, line in head], source)
+        values = [_quiet(line) for _, line in head]
+        if all(map(_holds_nothing, values)):
+            return Log("lines", FORMATS[0], iter(()))
+        fmt = _vote(values, source)
     return Log("lines", fmt, chain(head, lines), stream=stream)
 
 
@@ -157,6 +160,8 @@ def _document_mode(head: list[Line], stream: BinaryIO, forced: Format | None, so
         if isinstance(value, BadRecord):
             raise value.at(source.name)
         fmt = detect_value(value)
+        if fmt is None and _holds_nothing(value):
+            return Log("lines", FORMATS[0], iter(()))
         break
     if fmt is None:
         raise unknown_format(source.name)
@@ -177,6 +182,11 @@ def _values(raw: bytes) -> Iterator[tuple[Any, int]]:
             yield value, nulled
     except BadRecord as error:
         yield (error if count else first), 0
+
+
+def _holds_nothing(value: Any) -> bool:
+    """A list of no records, as it is or under a name (``{"simulations": []}``)."""
+    return value == [] or (isinstance(value, dict) and len(value) > 0 and all(item == [] for item in value.values()))
 
 
 def _vote(values: Sequence[Any], source: Input) -> Format:

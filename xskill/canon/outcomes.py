@@ -61,7 +61,8 @@ def read_outcomes(name: str, key: str | None = None) -> Outcomes:
             (``metadata.case_id=case_id``); None tries the usual names.
 
     Raises:
-        BadData: no row with a key and an outcome. UsageError: the named column is in no row.
+        BadData: no row with a key and an outcome; rows that contradict each other.
+        UsageError: the named column is in no row.
     """
     field, _, column = (key or "").rpartition("=")
     rows: dict[str, Outcome] = {}
@@ -73,13 +74,24 @@ def read_outcomes(name: str, key: str | None = None) -> Outcomes:
         identity = _name(row, used)
         outcome = _outcome(row, name)
         if identity and outcome != (None, None):
-            rows[identity] = outcome
+            rows[identity] = _agreed(rows.get(identity), outcome, f"--outcomes {name}: {used} {identity!r}")
     if not rows:
         if column:
             raise UsageError(f"--outcomes {name}: no row has {column!r} and an outcome ({', '.join(_SUCCESS[:4])} …)")
         raise BadData(f"--outcomes {name}: no row with a key ({', '.join(_KEYS[:4])} …) and an outcome; "
                       "name the key with --outcomes-key")  # fmt: skip
     return Outcomes(rows, used or "id", field or None)
+
+
+def _agreed(before: Outcome | None, new: Outcome, where: str) -> Outcome:
+    if before is None:
+        return new
+    success = before[0] if new[0] is None else new[0]
+    reward = before[1] if new[1] is None else new[1]
+    if before[0] not in (None, success) or before[1] not in (None, reward):
+        raise BadData(f"{where} stands in several rows with different outcomes; "
+                      "name a column that tells them apart with --outcomes-key")  # fmt: skip
+    return success, reward
 
 
 def _name(row: Any, path: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from xskill.canon.assemble import Assembler, known_fields, lookup
+from xskill.canon.assemble import Assembler, known_fields
 from xskill.canon.episode import Tally
 from xskill.canon.parse_call import split_json_call
 from xskill.canon.text import sorted_dumps
@@ -128,16 +128,13 @@ def _outcome(record: Trajectory, assembler: Assembler) -> dict[str, Any]:
     choices = assembler.choices
     changes: dict[str, Any] = {}
     if choices.outcomes is not None:
-        found = choices.outcomes.find(record.id, record.question_id, record.extra)
-        if found is not None:
-            changes = {
-                name: value for name, value in zip(("success", "reward"), found, strict=True) if value is not None
-            }
+        found = assembler.joined(record.id, record.question_id, record.extra)
+        changes = {name: value for name, value in zip(("success", "reward"), found, strict=True) if value is not None}
     if choices.success_if is None and choices.task_type is None:
         return changes
     known = {**known_fields(record, len(record.actions)), **changes}
     if (verdict := assembler.verdict(known)) is not None:
         changes["success"] = verdict
-    if choices.task_type is not None and (value := lookup(known, choices.task_type)) is not None:
+    if choices.task_type is not None and (value := assembler.named(known, choices.task_type)) is not None:
         changes["task_type"] = value if isinstance(value, str) else sorted_dumps(value)
     return changes

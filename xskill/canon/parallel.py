@@ -26,9 +26,9 @@ from xskill.canon.episode import Place
 from xskill.canon.formats import BY_NAME
 from xskill.canon.formats.table import Format
 from xskill.canon.ingest import Line, Log, numbered
-from xskill.canon.pipeline import Begin, Item, Settings, Totals, collect, read_input
+from xskill.canon.pipeline import Begin, Item, Missing, Settings, Totals, collect, read_input
 from xskill.canon.profile import detect_profile
-from xskill.errors import BadRecord, XskillError
+from xskill.errors import BadRecord, NoInput, XskillError
 from xskill.streams.pool import Job, Pool, open_pool
 from xskill.streams.source import Input, ensure_input, open_input
 
@@ -63,7 +63,7 @@ class _Batch:
 class _Done:
     """What a worker made of a batch or a file; ``undecided`` when it has to be done again."""
 
-    events: list[Block | BadRecord] = field(default_factory=list)
+    events: list[Block | BadRecord | Missing] = field(default_factory=list)
     totals: Totals = field(default_factory=Totals)
     notes: list[str] = field(default_factory=list)
     undecided: tuple[str, list[Sample]] | None = None
@@ -132,6 +132,9 @@ class _Stream:
             if source is None:
                 yield Begin(name, None)
             yield error.at(name)
+        except NoInput as error:
+            yield from self._drain(0)
+            yield Missing(name, error)
         except XskillError:
             yield from self._drain(0)  # what came before the error has been promised
             raise
@@ -241,16 +244,16 @@ def _do_file(name: str) -> _Done:
     return done
 
 
-def _joined(events: Iterator[Event], name: str) -> list[Block | BadRecord]:
+def _joined(events: Iterator[Event | Missing], name: str) -> list[Block | BadRecord | Missing]:
     """The trajectories between bad records in one block each."""
-    made: list[Block | BadRecord] = []
+    made: list[Block | BadRecord | Missing] = []
     for kind, run in groupby(_told(events, name), key=type):
         alike: list[Any] = list(run)
         made += [Block(len(alike), b"\n".join(alike))] if kind is bytes else alike
     return made
 
 
-def _told(events: Iterator[Event], name: str) -> Iterator[Event]:
+def _told(events: Iterator[Event | Missing], name: str) -> Iterator[Event | Missing]:
     try:
         yield from events
     except BadRecord as error:

@@ -99,13 +99,21 @@ class Begin:
     source: Input | None
 
 
-Item = Event | Begin
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """An input that cannot be opened or read, or a folder that no format claims."""
+
+    name: str
+    error: NoInput
+
+
+Item = Event | Begin | Missing
 
 
 def read_logs(
     files: Sequence[str], settings: Settings, totals: Totals, *, note: Callable[[str], None]
 ) -> Iterator[Item]:
-    """Yield the trajectories (encoded) and bad records of all inputs, in order.
+    """Yield the trajectories (encoded), bad records and missing inputs of a run, in order.
 
     Args:
         files: names of files, folders of a folder format; none or ``-`` is stdin.
@@ -113,7 +121,6 @@ def read_logs(
         note: told what a person should know (trailing bytes after a gzip stream …).
 
     Raises:
-        NoInput: a file that is missing, or a folder that no format claims.
         UsageError: ``--from`` names no format.
     """
     forced = settings.forced()
@@ -130,16 +137,18 @@ def read_input(
     """The same for one input; the profile is chosen anew for each."""
     totals.files += 1
     assembler.decided = {}
-    if name != "-" and os.path.isdir(name):
-        yield Begin(name, None)
-        yield from _folder(name, forced, assembler, totals)
-        return
     try:
+        if name != "-" and os.path.isdir(name):
+            yield Begin(name, None)
+            yield from _folder(name, forced, assembler, totals)
+            return
         for source in open_inputs([name], note):
             yield Begin(name, source)
             yield from read_source(source, forced, assembler, totals)
     except BadRecord as error:
         yield error.at(name)
+    except NoInput as error:
+        yield Missing(name, error)
 
 
 def collect(assembler: Assembler, totals: Totals) -> None:

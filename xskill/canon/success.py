@@ -52,6 +52,13 @@ def compile_test(text: str) -> Callable[[Lookup], bool | None]:
     return run
 
 
+def names_in(text: str) -> list[str]:
+    """The fields that an expression names, sorted; every one is looked up in each run."""
+    names: set[str] = set()
+    compile_test(text)(names.add)
+    return sorted(names)
+
+
 class _Parser:
     def __init__(self, text: str) -> None:
         self.text = text

@@ -13,6 +13,7 @@ from xskill.commands.types import INPUT, SIDE
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from xskill.canon.assemble import Choices
     from xskill.canon.learn import Learner
     from xskill.canon.parallel import Block
     from xskill.canon.pipeline import Item, Settings, Totals
@@ -73,7 +74,10 @@ def command(
     ] = False,
     drop: Annotated[
         Optional[str],
-        typer.Option(metavar="MARK,…", help="Leave out episodes so marked: subagents, headless, demos, …"),
+        typer.Option(
+            metavar="MARK,…",
+            help="Leave out episodes so marked: subagents, headless, demos, forked, abandoned, pruned.",
+        ),
     ] = None,
     unmatched: Annotated[
         Optional[str],
@@ -112,7 +116,7 @@ def command(
     only from a verifier's word (a reward, a resolved flag, a scorer); what the agent claims goes to extra.claim.
     """
     from xskill.canon.assemble import Choices
-    from xskill.canon.pipeline import Begin, Settings
+    from xskill.canon.pipeline import Begin, Missing, Settings
     from xskill.errors import BadRecord, UsageError
     from xskill.records import Trajectory
     from xskill.streams.run import Run
@@ -156,7 +160,7 @@ def command(
         ):
             source, before = None, 0
             for item in items:
-                if not isinstance(item, (BadRecord, Begin)):
+                if not isinstance(item, (BadRecord, Begin, Missing)):
                     count, lines = (1, item) if isinstance(item, bytes) else (item.count, item.lines)
                     run.read += count
                     run.kept += count
@@ -169,6 +173,10 @@ def command(
                 elif isinstance(item, BadRecord):
                     run.read += 1
                     run.bad(item)
+                elif isinstance(item, Missing):
+                    if not run.keeps_rejects or len(files or []) < 2:
+                        raise item.error
+                    run.unreadable(BadRecord(str(item.error).removeprefix(f"{item.name}: "), file=item.name))
                 else:
                     if source is not None:
                         run.end_input(source, run.read - before)
@@ -180,6 +188,8 @@ def command(
             run.check_input()
         for part in _summary(totals):
             run.set_summary(part)
+        for text in _unused(choices, totals):
+            run.note(text)
         if unmatched is not None:
             write_text(unmatched, _unmatched_table(totals))
         if report is not None:
@@ -205,8 +215,33 @@ def _reading(
 
 def _mark(word: str) -> str:
     """``subagents`` and ``subagent`` are the same mark."""
-    word = word.strip().lower()
-    return word[:-1] if word.endswith("s") and word != "headless" else word
+    from xskill.canon.episode import MARKS
+    from xskill.errors import UsageError
+
+    mark = word.strip().lower()
+    mark = mark if mark in MARKS else mark.removesuffix("s")
+    if mark not in MARKS:
+        raise UsageError(f"--drop {word.strip()}: the marks are {', '.join(MARKS)}")
+    return mark
+
+
+def _unused(choices: Choices, totals: Totals) -> Iterator[str]:
+    """What to say of options that met nothing."""
+    from xskill.canon.success import names_in
+
+    counts = totals.counts
+    if not counts.trajectories:
+        return
+    if choices.outcomes is not None and not counts.joined:
+        yield (
+            f"--outcomes: none of its {len(choices.outcomes.rows):,} rows has the key of a trajectory "
+            f"(column {choices.outcomes.key}); name the right one with --outcomes-key"
+        )
+    named = [("--success-if", name) for name in names_in(choices.success_if)] if choices.success_if else []
+    named += [("--task-type", choices.task_type)] if choices.task_type else []
+    for option, name in named:
+        if name not in counts.fields:
+            yield f"{option}: no trajectory has a field {name!r}"
 
 
 def _learner() -> Learner:

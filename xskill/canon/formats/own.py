@@ -12,8 +12,17 @@ NAME = "xskill"
 
 
 def detect(value: Any) -> bool:
-    schema = value.get("schema") if isinstance(value, dict) else None
+    if not isinstance(value, dict):
+        return False
+    if "schema" not in value:
+        return "id" in value and "steps" not in value and _are_canonical(value.get("actions"))
+    schema = value["schema"]
     return isinstance(schema, str) and schema.startswith(("xskill.trajectory/", "xskill.credits/"))
+
+
+def _are_canonical(actions: Any) -> bool:
+    """Canonical tokens, as someone writes them by hand; raw actions do not look like ``verb<role>``."""
+    return isinstance(actions, list) and all(isinstance(one, str) and "<" in one and one[-1] == ">" for one in actions)
 
 
 def read(record: Any, place: Place) -> Iterator[RawEpisode]:
