@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.command import xskill
+from tests.command import within as xskill
 from xskill.errors import UsageError
 from xskill.records import Parent, Trajectory
 from xskill.verbs.partition import Partition, parse_parts
@@ -184,6 +184,64 @@ def test_filter_invert_and_errors() -> None:
     assert b"not true or false" in xskill("filter", "n_steps + 1", stdin=EPISODES, check=2).stderr
 
 
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "count(*) > 1",
+        "sum(reward) > 1",
+        "reward > avg(reward)",
+        "row_number() over (order by id) < 3",
+        "reward > lag(reward) over (order by id)",
+        "rank() over (order by id) > 1",
+        "quantile_cont(reward, 0.5) > 1",
+        "corr(reward, coverage) > 0",
+        "count(distinct id) > 1",
+        "first(id) = 'a'",
+        "unnest(actions) = 'a'",
+        "success and not (max(n_steps) < 3)",
+    ],
+)
+def test_filter_judges_each_record_by_itself(expression: str) -> None:
+    """Over batches of a stream, an aggregate or a window would be that of the batch."""
+    done = xskill("filter", expression, stdin=EPISODES, check=2)
+    assert b"counts or compares over many records; each is judged by itself" in done.stderr
+    assert done.stdout == b""
+
+
+@pytest.mark.parametrize(
+    ("expression", "kept"),
+    [
+        ("upper(id) = 'E1' or id = 'Len' or task_type = 'Agg'", ["e1"]),
+        ("actions[1] = 'a' and array_length(actions) = 3", ["e1"]),
+        ("coalesce(reward, 1) > 0.7 and greatest(n_steps, 1) = 1", ["e2", "e3"]),
+        ("case when success then n_steps > 2 else false end", ["e1"]),
+        ("parent.turn = 1", ["e4"]),
+    ],
+)
+def test_functions_of_one_record_are_fine(expression: str, kept: list[str]) -> None:
+    assert ids(xskill("filter", expression, stdin=EPISODES).stdout) == kept
+
+
+def test_filter_says_how_to_look_into_json_text() -> None:
+    done = xskill("filter", "extra.x = 1", stdin=EPISODES, check=2)
+    assert b"extra is JSON text here: extra like '%\"NAME\":VALUE%'" in done.stderr
+    line = '{"id":"a","actions":[],"extra":{"x":1}}\n{"id":"b","actions":[],"extra":{"x":2}}\n'
+    assert ids(xskill("filter", "extra like '%\"x\":1%'", stdin=line).stdout) == ["a"]
+
+
+def test_part_of_a_tree_does_not_keep_what_all_of_it_did() -> None:
+    """The header's ``symbols`` are what the whole tree makes of the corpus: `2.1x shorter`."""
+    header = {"schema": "xskill.tree/1", "n_nodes": 3, "stats": {"steps": 40, "symbols": 20, "base_rate": 0.5}}
+    tree = json.dumps(header) + "\n" + TREE.split("\n", 1)[1]
+
+    def stats(*words: str) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(xskill(*words, stdin=tree).stdout.splitlines()[0])["stats"]
+        return found
+
+    assert stats("filter", "true") == stats("head") == header["stats"]
+    assert stats("filter", "count = 4") == stats("head", "-n", "2") == {"steps": 40, "base_rate": 0.5}
+
+
 def test_filter_cannot_reach_files(tmp_path: Path) -> None:
     secret = tmp_path / "secret.csv"
     secret.write_text("a\n1\n")
@@ -292,3 +350,30 @@ def test_a_kept_split_holds_for_the_branches_too() -> None:
 def test_bad_parts(text: str) -> None:
     with pytest.raises(UsageError):
         parse_parts(text)
+
+
+def test_shares_that_nearly_sum_to_one_are_shown_in_full() -> None:
+    with pytest.raises(UsageError, match=r"sum to 1\.000001, not 1"):
+        parse_parts("train=0.5,test=0.500001")
+
+
+def test_split_makes_the_folder_and_does_not_ignore_the_output(tmp_path: Path) -> None:
+    xskill("split", "--parts", "train=1", "--into", tmp_path / "new" / "folder", stdin=EPISODES)
+    assert (tmp_path / "new/folder/train.jsonl").read_bytes().count(b"\n") == 4
+    done = xskill("split", "--into", tmp_path, "-o", tmp_path / "x", stdin=EPISODES, check=2)
+    assert b"give one of the two" in done.stderr
+
+
+def test_head_to_parquet_and_its_rejects(tmp_path: Path) -> None:
+    xskill("head", "-n", "2", "-o", tmp_path / "h.parquet", stdin=TREE)
+    assert json.loads(xskill("check", "--json", tmp_path / "h.parquet").stdout)["good"] == {"node": 2, "tree": 1}
+    done = xskill("head", "-n", "2", "--rejects", tmp_path / "r", stdin="nope\n" + EPISODES)
+    assert ids(done.stdout) == ["e1", "e2"]
+    assert json.loads((tmp_path / "r").read_text())["raw"] == "nope"
+
+
+def test_check_writes_its_report_and_rejects(tmp_path: Path) -> None:
+    done = xskill("check", "-o", tmp_path / "report", "--rejects", tmp_path / "r", stdin=EPISODES + "nope\n", check=65)
+    assert done.stdout == b""
+    assert (tmp_path / "report").read_text() == "5 records; good: trajectory 4; bad: 1\n"
+    assert json.loads((tmp_path / "r").read_text())["line"] == 5

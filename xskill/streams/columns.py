@@ -85,7 +85,7 @@ def unpack(row: dict[str, Any], kind: type[Any]) -> dict[str, Any]:
         column = known.get(name)
         if column is None:
             value[name] = cell
-        else:
+        elif column.default is None or cell != column.default:  # a default is left out, as in JSON lines
             value[column.name.removesuffix(TOKENS) if column.name != column.field else name] = column.unpack(cell)
     return value
 

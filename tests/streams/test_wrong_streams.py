@@ -1,0 +1,289 @@
+"""Streams that are not what a command reads: told in one line, with what they are and what to do, in any container."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from tests.command import within
+from xskill.records import (
+    BankHeader,
+    CreditsHeader,
+    Gold,
+    Instance,
+    Message,
+    Node,
+    Record,
+    Skill,
+    Step,
+    Trajectory,
+    TreeHeader,
+    TurnCredit,
+)
+from xskill.streams.columns import misfit, schema_of
+from xskill.streams.write import open_output
+
+EPISODE = Trajectory(
+    id="e", question_id="q", reward=1.0, actions=["x", "y"], steps=[Step(action="x", logprob=-0.5), Step(action="y")]
+)
+NODE = Node(id="S0", children=("x", "y"), depth=1, length=2, expansion=["x", "y"], count=3)
+SKILL = Skill(id="s", tier="task", title="t", principle="p")
+INSTANCE = Instance(
+    id="i",
+    length=1,
+    episode="e",
+    start=0,
+    turn=0,
+    prompt=[Message(role="user", content="c")],
+    gold=Gold(actions=["x"], tokens=["x"], kinds=["action"]),
+)
+TURN = TurnCredit(id="e", question_id="q", turn=0, step=0, action="x", credit=0.5)
+STREAMS: dict[str, tuple[Record | None, Record]] = {
+    "trajectories": (None, EPISODE),
+    "tree": (TreeHeader(n_nodes=1), NODE),
+    "bank": (BankHeader(version="v"), SKILL),
+    "instances": (None, INSTANCE),
+    "turns": (CreditsHeader(method="treeopsd"), TURN),
+}
+
+
+def write(path: Path, header: Record | None, *records: Record, kind: Any = None) -> Path:
+    with open_output(str(path), kind=kind or type(records[0])) as out:
+        if header is not None:
+            out.header(header)
+        for record in records:
+            out.write(record)
+    return path
+
+
+def one_line(error: bytes) -> str:
+    (line,) = error.decode().splitlines()
+    return line
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "parquet"])
+@pytest.mark.parametrize("name", STREAMS)
+def test_check_filter_and_head_read_every_stream(name: str, ending: str, tmp_path: Path) -> None:
+    path = write(tmp_path / f"x.{ending}", *STREAMS[name])
+    n = 2 if STREAMS[name][0] is not None else 1
+    assert json.loads(within("check", "--json", path).stdout)["records"] == n
+    lines = within("filter", "true", path).stdout
+    assert len(lines.splitlines()) == n
+    assert within("head", path).stdout == lines
+    again = tmp_path / "again.parquet"
+    within("head", path, "-o", again)
+    assert within("filter", "true", again).stdout == lines
+
+
+READERS = {
+    **dict.fromkeys(["credit", "split", "distill", "mine", "stats", "rollout show", "rollout build"], "canon"),
+    "tree tile --tree T": "canon",
+    "tree instances --tree T": "canon",
+    "tree reward --tree T": "canon",
+    "tree show": "mine",
+    "bank show": "distill",
+}
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "parquet"])
+@pytest.mark.parametrize("words", READERS)
+def test_another_stream_is_named_with_a_remedy(words: str, ending: str, tmp_path: Path) -> None:
+    tree = write(tmp_path / "tree.jsonl", *STREAMS["tree"])
+    other = "instances" if READERS[words] != "canon" else "bank"
+    path = write(tmp_path / f"x.{ending}", *STREAMS[other])
+    done = within(*words.replace("T", str(tree)).split() if "--tree" in words else words.split(), path, check=65)
+    line = one_line(done.stderr)
+    assert line.startswith(f"xskill: {path}")
+    assert "(xskill.instance/1); " in line or "a skill (xskill.skill/1); " in line or "(xskill.bank/1); " in line
+    assert line.endswith(f"with `xskill {READERS[words]}`")
+    assert done.stdout == b""
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            '{"schema":"xskill.trajectory/9","id":"a","actions":[]}',
+            ":1: a trajectory of version 9 (xskill.trajectory/9); this xskill reads version 1: upgrade it",
+        ),
+        (
+            '{"schema":"xskill.trajectory/1","id":"a","acti',
+            ":1: not valid JSON: the line ends in the middle of a value",
+        ),
+        ('{"id":"a","acti', ":1: not valid JSON: the line ends in the middle of a value"),
+        ('{\n "id": "a"\n}', ":1: one JSON object over several lines"),
+        ('{"schema":3}', ":1: schema: expected a string, got 3"),
+    ],
+)
+@pytest.mark.parametrize("words", ["filter true", "check"])
+def test_what_is_no_stream_is_said_to_be_what_it_is(words: str, text: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_text(text)
+    assert f"{path}{message}" in within(*words.split(), path, check=65).stderr.decode()
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+@pytest.mark.parametrize("words", ["filter true", "check", "head"])
+def test_a_tree_in_the_authors_form_is_sent_where_it_is_read(words: str, indent: int | None, tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    value = {"environment": "E", "n_primitives": 2, "n_nodes": 1, "config": {}, "nodes": [{"id": "S0"}]}
+    path.write_text(json.dumps(value, indent=indent))
+    assert (
+        b"a tree in the authors' form, one JSON object; `xskill tree`" in within(*words.split(), path, check=65).stderr
+    )
+
+
+@pytest.mark.parametrize("words", ["split", "filter true", "check", "stats", "mine", "tree tile --tree T"])
+def test_rows_without_schema_are_trajectories_in_every_command(words: str, tmp_path: Path) -> None:
+    tree = write(tmp_path / "tree.jsonl", *STREAMS["tree"])
+    line = [str(tree) if word == "T" else word for word in words.split()]
+    path = tmp_path / "x.parquet"
+    pl.DataFrame({"id": ["a"], "actions": [["x"]]}).write_parquet(path)
+    within(*line, stdin='{"id":"a","actions":["x"]}\n')
+    within(*line, path)
+
+
+@pytest.mark.parametrize("words", ["split", "filter true", "check", "stats", "mine", "head", "credit", "rollout show"])
+@pytest.mark.parametrize("form", ["empty.jsonl", "list.json", "empty.parquet"])
+def test_nothing_is_66_in_every_form(words: str, form: str, tmp_path: Path) -> None:
+    path = tmp_path / form
+    if form.endswith("parquet"):
+        write(path, None, kind=Trajectory)
+    else:
+        path.write_text("[]\n" if form.startswith("list") else "")
+    assert one_line(within(*words.split(), path, check=66).stderr) == f"xskill: {path}: no record in the input"
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "parquet"])
+def test_a_tree_without_nodes_is_a_tree(ending: str, tmp_path: Path) -> None:
+    path = write(tmp_path / f"x.{ending}", TreeHeader(n_nodes=0), kind=Node)
+    for words in ("check", "filter true", "head", "tree show", "tree stats"):
+        assert within(*words.split(), path).stdout
+    out = tmp_path / "out.parquet"
+    within("filter", "true", path, "-o", out)
+    assert b'"n_nodes":0' in within("head", out).stdout
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "words"),
+    [
+        ("reward", float("nan"), ["split", "filter true", "check", "credit"]),
+        ("steps[0].logprob", float("inf"), ["head", "rollout build"]),
+    ],
+)
+def test_nan_in_our_parquet_is_a_bad_record(field: str, value: float, words: list[str], tmp_path: Path) -> None:
+    path, rejects = tmp_path / "x.parquet", tmp_path / "rejects"
+    other = Trajectory(id="o", question_id="q", reward=0.0, actions=["x"], steps=[Step(action="x", logprob=value)])
+    if field == "reward":
+        other = Trajectory(id="o", question_id="q", reward=value, actions=["x"], steps=[Step(action="x")])
+    write(path, None, EPISODE, other)
+    for line in words:
+        done = within(*line.split(), path, check=65)
+        assert f"{path}:2: {field}: expected a finite number or null, got {value}" in done.stderr.decode()
+    done = within("credit", path, "--rejects", rejects)
+    assert b"read 2; kept 1; rejected 1" in done.stderr
+    assert json.loads(rejects.read_text())["line"] == 2
+
+
+def test_columns_of_another_type_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "x.parquet"
+    frame = pl.read_parquet(write(path, None, EPISODE))
+    for name, column in {"steps": pl.lit("x"), "actions": pl.lit(3), "success": pl.lit("yes")}.items():
+        frame.with_columns(column.alias(name)).write_parquet(path)
+        for words in ("split", "credit"):
+            assert f"{path}: the column '{name}' is " in one_line(within(*words.split(), path, check=65).stderr)
+
+
+def test_columns_that_can_hold_the_values_fit() -> None:
+    ours = schema_of(Trajectory)
+    assert misfit(ours, Trajectory) is None
+    assert misfit({**ours, "reward": pl.Int32, "task": pl.Categorical, "env": pl.Null}, Trajectory) is None
+    assert (
+        misfit({**ours, "parent": pl.Struct({"id": pl.String, "turn": pl.UInt8, "new": pl.Date})}, Trajectory) is None
+    )
+    assert misfit({**ours, "parent": pl.Struct({"id": pl.Int64})}, Trajectory) is not None
+
+
+@pytest.mark.parametrize("words", ["filter true", "head -n 9"])
+def test_a_stream_holds_one_tree(words: str, tmp_path: Path) -> None:
+    path = write(tmp_path / "x.jsonl", *STREAMS["tree"])
+    assert (
+        b"a second tree begins; a stream holds one: give one at a time"
+        in within(*words.split(), path, path, check=65).stderr
+    )
+    both = tmp_path / "both.jsonl"
+    both.write_bytes(path.read_bytes() * 2)
+    assert b"both.jsonl:3: a second tree begins" in within("check", both, check=65).stderr
+    assert b"both.jsonl:3: a second tree begins" in within("tree", "show", both, check=65).stderr
+    within("check", path, path)
+
+
+BAD_NODES = {
+    "depth: expected 1": {"depth": 4},
+    "length: expected 2": {"length": 9},
+    "expansion: expected ['x', 'y']": {"expansion": ["x", "z"]},
+    "success: expected a number of at most 1, got 7.5": {"success": 7.5},
+    "count: expected an integer of at least 0, got -5": {"count": -5},
+    "p_value: expected a number of at most 1, got 9": {"p_value": 9},
+    "episodes_success: expected at most 2, the episodes, got 3": {"episodes": 2, "episodes_success": 3},
+    "tiles_success: expected at most 1, the tiles, got 2": {"tiles": 1, "tiles_success": 2},
+}
+
+
+@pytest.mark.parametrize("message", BAD_NODES)
+def test_check_refuses_the_trees_that_show_refuses(message: str, tmp_path: Path) -> None:
+    path = write(tmp_path / "x.jsonl", *STREAMS["tree"])
+    header, node = path.read_text().splitlines()
+    path.write_text(f"{header}\n{json.dumps({**json.loads(node), **BAD_NODES[message]})}\n")
+    for words in ("check", "tree show"):
+        error = within(*words.split(), path, check=65).stderr.decode()
+        assert f"{path}:2: " in error
+        assert message in error
+
+
+@pytest.mark.parametrize("turn", [-1, 99])
+def test_no_stage_reads_an_impossible_parent(turn: int) -> None:
+    line = json.dumps({"id": "b", "actions": ["x"], "parent": {"id": "a", "turn": turn}})
+    for words in ("mine", "check", "stats", "split"):
+        assert b"-:1: parent.turn: expected" in within(*words.split(), stdin=line, check=65).stderr
+
+
+MIXED = '{"id":"a","actions":["x"]}\nnope\n{"id":1,"actions":[]}\n{"id":"b","task":"t","actions":["x","y"]}\n[1]\n'
+
+
+@pytest.mark.parametrize(
+    ("words", "counts"),
+    [
+        ("filter n_steps>1", "read 5; kept 1; dropped 1 (1 not matching); rejected 3"),
+        ("tree reward --tree T", "read 5; kept 2; rejected 3"),
+        ("split", "read 5; kept 2; rejected 3"),
+        ("bank retrieve --bank B", "read 5; kept 1; rejected 4"),
+    ],
+)
+def test_counts_add_up(words: str, counts: str, tmp_path: Path) -> None:
+    names = {name: write(tmp_path / name, *STREAMS[what]) for name, what in (("T", "tree"), ("B", "bank"))}
+    line = [str(names.get(word, word)) for word in words.split()]
+    done = within(*line, "--rejects", tmp_path / "rejects", stdin=MIXED)
+    assert counts in done.stderr.decode()
+    assert len((tmp_path / "rejects").read_text().splitlines()) == int(counts[-1])
+
+
+def test_all_rejected_is_65_and_not_no_input(tmp_path: Path) -> None:
+    for words in ("filter true", "split", "tree reward --tree T"):
+        tree = str(write(tmp_path / "T", *STREAMS["tree"]))
+        line = [tree if word == "T" else word for word in words.split()]
+        done = within(*line, "--rejects", tmp_path / "rejects", stdin="nope\n", check=65)
+        assert "no good record: 1 rejected" in one_line(done.stderr)
+
+
+def test_rejected_rows_of_parquet_do_not_end_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "x.parquet"
+    bad = Trajectory(id="o", reward=float("nan"), actions=["x"])
+    write(path, None, EPISODE, bad, EPISODE, bad, EPISODE)
+    done = within("filter", "true", path, "--rejects", tmp_path / "rejects")
+    assert b"read 5; kept 3; rejected 2" in done.stderr
+    assert len(done.stdout.splitlines()) == 3
