@@ -32,7 +32,7 @@ def iter_lines(source: Input) -> Iterator[tuple[int, bytes]]:
         line = line.strip()
         if line.startswith(BOM):
             line = line[len(BOM) :].lstrip()
-        if line and not (line == b"[]" and first):
+        if line and not (first and line == b"[]"):
             first = False
             yield number, line
 
