@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.canon.logs import canon, log
+from tests.command import xskill
 from xskill.canon.branches import parents
 
 TREES = [
@@ -41,10 +42,15 @@ def test_branches_share_their_prefix_with_their_parent(path: str) -> None:
     for record in made:
         if "parent" in record:
             parent, turn = by_id[record["parent"]["id"]], record["parent"]["turn"]
-            own, theirs = ([step["action"] for step in one["steps"]] for one in (record, parent))
+            own, theirs = ([(s["action"], s.get("observation")) for s in one["steps"]] for one in (record, parent))
             assert own[:turn] == theirs[:turn]
             assert own[turn : turn + 1] != theirs[turn : turn + 1] or len(own) == turn
             assert record["question_id"] == parent["question_id"]
+
+
+@pytest.mark.parametrize("path", TREES)
+def test_rollout_trees_are_built_from_them(path: str) -> None:
+    xskill("rollout", "build", "-q", stdin=xskill("canon", "-q", log(path)).stdout)
 
 
 def test_a_candidate_that_was_cut_off_has_no_outcome() -> None:

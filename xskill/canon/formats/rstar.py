@@ -26,7 +26,7 @@ def detect(value: Any) -> bool:
 def read(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[RawEpisode]:
     listed = [(number_, mapping(value, "")) for number_, value in values]
     told = [_steps(mapping(value.get("trace"), "trace")) for _, value in listed]
-    paths = [[step.action for step in steps] for _, steps in told]
+    paths = [[(step.action, step.observation) for step in steps] for _, steps in told]
     named = _QUESTION.search(place.stem)
     question = named.group(1) if named else place.stem
     links = parents(paths)
@@ -74,7 +74,9 @@ def _steps(trace: dict[str, Any]) -> tuple[str | None, list[RawStep]]:
                 )
             )
     for step in steps:
-        step.action = f"{step.name}({as_text(step.arguments)})"  # what makes two paths share a step
+        step.action = (
+            f"{step.name}({as_text(step.arguments)})"  # with what came back, what makes two paths share a step
+        )
     return task, steps
 
 
