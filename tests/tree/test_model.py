@@ -138,7 +138,7 @@ def test_a_bad_line_is_named(tmp_path: Path) -> None:
 def test_what_is_no_tree_is_said_to_be_none(tmp_path: Path, text: str) -> None:
     path = tmp_path / "other"
     path.write_text(text)
-    with pytest.raises(BadRecord, match="no tree; expected a header line|expected a tree"):
+    with pytest.raises(BadRecord, match=r"no tree; expected a header line|expected a tree"):
         read_tree(path)
 
 
