@@ -7,6 +7,7 @@ import gzip
 import json
 from typing import Any
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -79,6 +80,8 @@ RECORD = st.fixed_dictionaries(
         "extra": st.dictionaries(WORDS, st.integers(0, 9), max_size=2),
         "source": WORDS,
         "n_actions": st.integers(0, 9),
+        "game": WORDS,
+        "variation": st.integers(-1, 1 << 40),
     },
 )
 
@@ -137,3 +140,21 @@ def test_numbers_keep_their_digits() -> None:
     assert fast == slow
     assert b"12345678901234567890" in fast[0][0]
     assert BY_NAME["steps"] is FORMAT
+
+
+@pytest.mark.parametrize(
+    ("fields", "question"),
+    [
+        ({"game": "train/pick-Mug-Desk-3/trial_1", "variation": 0}, "train/pick-Mug-Desk-3/trial_1"),
+        ({"variation": 12}, "boil-12"),  # as `xskill worker` names its ScienceWorld tasks
+        ({"variation": 12, "question_id": "q"}, "q"),
+        ({"variation": 12, "task_type": None}, None),
+        ({"variation": "12"}, None),
+        ({}, None),
+    ],
+)
+def test_episodes_of_one_game_share_a_question(fields: dict[str, Any], question: str | None) -> None:
+    line = json.dumps({"task_type": "boil", **fields, "steps": [{"action": "look"}]}).encode()
+    for fmt in (FORMAT, SLOW):
+        ((made,), *_) = _made(fmt, [line])
+        assert json.loads(made).get("question_id") == question

@@ -78,7 +78,7 @@ def fast() -> Callable[[bytes, Place], RawEpisode | None]:
 
 
 def _settled(episode: RawEpisode, parent: Any) -> RawEpisode:
-    """Give other names of the same their place: a goal, an environment, a score; and the parent its type."""
+    """Give other names of the same their place: a goal, an environment, a score, a game; and the parent its type."""
     extra = episode.extra
     if extra:
         for name, keys in (("task", _TASK), ("env", _ENV)):
@@ -88,12 +88,23 @@ def _settled(episode: RawEpisode, parent: Any) -> RawEpisode:
                     setattr(episode, name, extra.pop(key))
         if episode.reward is None and "score" in extra:
             episode.reward = number(extra.pop("score"), "score")
+        if episode.question_id is None:
+            episode.question_id = _question(extra, episode.task_type)
         options = extra.get("goal_options")
         if isinstance(options, dict):
             episode.options = {k: v for k, v in options.items() if isinstance(v, str)}
     if parent is not None:
         episode.parent = _parent(parent, extra)
     return episode
+
+
+def _question(extra: dict[str, Any], task_type: str | None) -> str | None:
+    """What episodes of one game have in common, named as ``xskill worker`` names its tasks: the game's folder
+    (ALFWorld), or the kind of task and its variation (ScienceWorld)."""
+    game, variation = extra.get("game"), extra.get("variation")
+    if isinstance(game, str) and game:
+        return game
+    return f"{task_type}-{variation}" if task_type and type(variation) is int and 0 <= variation < 1 << 31 else None
 
 
 def _step(step: Any, index: int) -> RawStep:
