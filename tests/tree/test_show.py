@@ -14,9 +14,12 @@ from rich.console import Console
 from tests.tree.trees import with_fields
 from xskill.errors import UsageError
 from xskill.records import Corpus, Slot
+from xskill.tree.diff import compare, render
 from xskill.tree.model import XTree, read_tree
 from xskill.tree.report import report
 from xskill.tree.routine import fold, links
+from xskill.tree.stats import describe
+from xskill.tree.stats import render as render_stats
 from xskill.tree.summary import Wanted, summarise
 
 
@@ -187,20 +190,36 @@ def test_json_report() -> None:
 HOSTILE = "\x1b]0;pwn\x07[red]x[/red]\u202e[/]\n\r\x9b2J<b>"
 
 
-@pytest.mark.parametrize("width", [None, 80])
-@pytest.mark.parametrize("node", [None, HOSTILE])
-def test_hostile_text_reaches_no_terminal_and_no_markup(width: int | None, node: str | None) -> None:
+def hostile() -> XTree:
     fields = counted(HOSTILE, n=4, k=3, task_types=[HOSTILE], tiles=1, tiles_success=1, example=[HOSTILE])
     fields["slots"] = [Slot(step=0, index=0, variable=HOSTILE, values=[(HOSTILE, 1)])]
-    tree = with_fields(
+    return with_fields(
         [(fields, HOSTILE + "x", "b"), (counted("S1", n=1, k=1, tiles=1, tiles_success=1), HOSTILE, "c")],
         environment=HOSTILE,
         corpus=Corpus(name=HOSTILE),
         stats={"base_rate": "x", "steps": [1], "symbols": -3},
     )
+
+
+@pytest.mark.parametrize("width", [None, 80])
+@pytest.mark.parametrize("node", [None, HOSTILE])
+def test_hostile_text_reaches_no_terminal_and_no_markup(width: int | None, node: str | None) -> None:
+    tree = hostile()
     text = plain(tree, node=node, wide=True) if width is None else drawn(tree, width, node=node, wide=True)
     assert not set(text) & set("\x1b\x07\x9b\r\u202e")
     assert "[red]" in text.replace("\n", "")
+
+
+@pytest.mark.parametrize("form", ["dot", "mermaid", "markdown", "diff", "stats"])
+def test_hostile_text_reaches_no_document(form: str) -> None:
+    tree, empty = hostile(), with_fields([])
+    if form == "diff":
+        text = render(compare(empty, tree), empty, tree, None, 0)
+    else:
+        text = render_stats(describe(tree)) if form == "stats" else report(tree, Wanted(), form, None)
+    assert text is not None
+    assert "pwn" in text
+    assert not set(text) & set("\x1b\x07\x9b\r\u202e")
 
 
 def test_a_very_deep_tree_is_shown() -> None:
