@@ -80,7 +80,8 @@ def main() -> None:
     options = parser.parse_args()
     if options.results:
         results = rows(Path(options.results))
-        print(f"{rate(results)}, score {100 * mean(results, 'score'):.1f}, {mean(results, 'turns'):.1f} turns an episode")
+        score, turns = 100 * mean(results, "score"), mean(results, "turns")
+        print(f"{rate(results)}, score {score:.1f}, {turns:.1f} turns an episode")
         return
     out = Path(options.out)
     print("Success of the follower: tasks solved, rate, 95% interval; mean score in percent where it differs\n")

@@ -2,8 +2,8 @@
 
 Example: python score.py --worker "xskill worker …" bank.jsonl tasks.jsonl results.jsonl
 
-Metrics: ``success``, ``score`` (the reward of the whole episode) and ``turns``, its length. ``--episodes FILE`` takes episodes that are
-there already instead of rolling out.
+Metrics: ``success``, ``score`` (the reward of the whole episode) and ``turns``, its length. ``--episodes FILE`` takes
+episodes that are there already instead of rolling out.
 """
 
 from __future__ import annotations

@@ -15,11 +15,11 @@ from collections import defaultdict
 from typing import Any
 
 
-def spread(records: list[dict[str, Any]], most: int) -> list[dict[str, Any]]:
-    """At most ``most`` of the records, at even distances."""
+def spread(records: list[dict[str, Any]], most: int, *, inner: bool = False) -> list[dict[str, Any]]:
+    """At most ``most`` of the records, at even distances, each from the middle of its stretch when ``inner``."""
     if len(records) <= most:
         return records
-    return [records[index * len(records) // most] for index in range(most)]
+    return [records[(2 * index + inner) * len(records) // (2 * most)] for index in range(most)]
 
 
 def as_episode(task: dict[str, Any], split: str | None) -> dict[str, Any]:
@@ -47,7 +47,8 @@ def main() -> None:
     if not groups:
         sys.exit(f"tasks.py: no task of the types {options.types or '(any)'} on stdin")
     for (_, is_test), tasks in sorted(groups.items()):
-        for task in spread(tasks, options.test_per_type if is_test else options.per_type):
+        most = options.test_per_type if is_test else options.per_type
+        for task in spread(tasks, most, inner=is_test):
             print(json.dumps(as_episode(task, "test" if is_test else None), ensure_ascii=False))
 
 

@@ -22,8 +22,8 @@ Bools = npt.NDArray[np.bool_]
 
 ALL_COUNTED = 2_000
 EVERY = 16
-CHUNK = 256
-"""Episodes whose answers are looked at together."""
+CHUNK = 8
+"""Episodes whose answers are looked at together; records that are held longer leave the processor's cache."""
 ALL_RAW = 10_000
 FEW_RAW = 8
 
