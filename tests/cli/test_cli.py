@@ -112,16 +112,28 @@ def test_help_imports_nothing_heavy() -> None:
     assert done.stdout.decode().splitlines()[-1] == "[]"
 
 
-def cpu_seconds(command: list[str], runs: int = 7) -> float:
-    """Least processor time of some runs: what else the machine does hardly shows in it."""
-    least = float("inf")
-    for _ in range(runs):
-        child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-        _, status, used = os.wait4(child.pid, 0)
-        child.returncode = os.waitstatus_to_exitcode(status)
-        assert child.returncode == 0
-        least = min(least, used.ru_utime + used.ru_stime)
-    return least
+def cpu_seconds(command: list[str]) -> float:
+    """Processor time of one run: what else the machine does hardly shows in it."""
+    child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    _, status, used = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    assert child.returncode == 0
+    return used.ru_utime + used.ru_stime
+
+
+def costs_at_most(bar: float, command: list[str], base: list[str]) -> bool:
+    """Whether ``command`` takes at most ``bar`` times the processor time of ``base``.
+
+    The least of some runs of each, taken in turns; more of them as long as that is too much, since a loaded machine
+    (its caches are shared) can only add to it.
+    """
+    least = [float("inf"), float("inf")]
+    for attempt in range(40):
+        for i, argv in enumerate((command, base)):
+            least[i] = min(least[i], cpu_seconds(argv))
+        if attempt >= 5 and least[0] < bar * least[1]:
+            return True
+    return False
 
 
 def test_start_up_costs_what_typer_costs(tmp_path: Path) -> None:
@@ -133,6 +145,5 @@ def test_start_up_costs_what_typer_costs(tmp_path: Path) -> None:
         "@app.command()\ndef one(n: int = 1): 'First.'\n@app.command()\ndef two(s: str = ''): 'Second.'\napp()\n"
     )
     run = [sys.executable, "-m", "xskill"]
-    assert cpu_seconds([*run, "--help"]) < 1.3 * cpu_seconds([sys.executable, str(two), "--help"])
-    imports = [sys.executable, "-c", "import typer, rich"]
-    assert cpu_seconds([*run, "head", "-n", "1", str(small)]) < 1.5 * cpu_seconds(imports)
+    assert costs_at_most(1.3, [*run, "--help"], [sys.executable, str(two), "--help"])
+    assert costs_at_most(1.5, [*run, "head", "-n", "1", str(small)], [sys.executable, "-c", "import typer, rich"])

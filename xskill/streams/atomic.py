@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import glob
 import os
 import stat
-import tempfile
 from pathlib import Path
 from typing import BinaryIO
 
@@ -26,6 +24,8 @@ class AtomicFile:
     """
 
     def __init__(self, path: str) -> None:
+        import tempfile  # here: a command that writes to stdout starts without it
+
         special = self.special = os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode)
         self.path = path if special else os.path.realpath(path)  # the pipe behind /dev/stdout has no other name
         self._shown = path
@@ -96,6 +96,8 @@ class AtomicFile:
 
 def remove_leftovers(path: str) -> None:
     """Delete temporaries beside ``path`` that no living process holds locked."""
+    import glob
+
     folder, name = os.path.split(path)
     for leftover in Path(folder or ".").glob(f".{glob.escape(name)}.xskill-*.tmp"):
         try:

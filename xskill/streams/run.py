@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections import Counter
@@ -13,7 +12,6 @@ from xskill.errors import BadData, BadRecord, NoRecord, XskillError
 from xskill.streams.atomic import AtomicFile
 from xskill.streams.live import hide_bar, show_bar
 from xskill.streams.source import Input
-from xskill.streams.terminal import clean_line
 
 _PROGRESS_EVERY = 0.2
 
@@ -79,6 +77,8 @@ class Run:
         """Write the bad record to the rejects file, or raise it when there is none."""
         if self._rejects is None:
             raise error
+        import json  # here and below: a command that has nothing to say starts without it
+
         self.rejected += 1
         row: dict[str, Any] = {"file": error.file, "line": error.line, "reason": error.what}
         if error.byte is not None:
@@ -97,7 +97,7 @@ class Run:
         if not self.quiet and text not in self._notes:
             self._notes.add(text)
             self._clear_bar()
-            print(f"xskill {self.command}: {clean_line(text)}", file=sys.stderr)
+            print(f"xskill {self.command}: {_clean_line(text)}", file=sys.stderr)
 
     def set_summary(self, text: str) -> None:
         """Add a part to the summary line."""
@@ -114,7 +114,7 @@ class Run:
             total=source.size,
             unit="B",
             unit_scale=True,
-            desc=clean_line(source.name),
+            desc=_clean_line(source.name),
             file=sys.stderr,
             leave=False,
             dynamic_ncols=True,
@@ -159,7 +159,7 @@ class Run:
             parts.append(f"rejected {self.rejected:,}")
         parts += self._summary
         seconds = time.perf_counter() - self._started
-        return f"xskill {self.command}: {clean_line('; '.join(parts))}; {seconds:.2f} s"
+        return f"xskill {self.command}: {_clean_line('; '.join(parts))}; {seconds:.2f} s"
 
     def _clear_bar(self) -> None:
         if self._bar is not None:
@@ -170,3 +170,9 @@ class Run:
             hide_bar(self._bar.clear)
             self._bar.close()
             self._bar = None
+
+
+def _clean_line(text: str) -> str:
+    from xskill.streams.terminal import clean_line
+
+    return clean_line(text)
