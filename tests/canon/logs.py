@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from xskill.canon.assemble import Choices
-from xskill.canon.pipeline import Begin, Settings, Totals, read_logs
+from xskill.canon.pipeline import Begin, Missing, Settings, Totals, read_logs
 from xskill.errors import BadRecord
 
 LOGS = Path(__file__).resolve().parent.parent / "data" / "canon"
@@ -29,6 +29,8 @@ def canon(
             if bad is None:
                 raise item
             bad.append(item)
+        elif isinstance(item, Missing):
+            raise item.error
         elif not isinstance(item, Begin):
             made.append(json.loads(item))
     return made
