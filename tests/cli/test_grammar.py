@@ -98,7 +98,17 @@ def test_no_output_may_destroy_another_file(words: str, folder: Path) -> None:
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
-@pytest.mark.parametrize("words", ["split in.jsonl >> in.jsonl", "split in.jsonl --rejects out > out"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "split in.jsonl >> in.jsonl",
+        "split < in.jsonl >> in.jsonl",
+        "split --rejects in.jsonl < in.jsonl",
+        "split - --rejects link.jsonl < in.jsonl",
+        "split in.jsonl --rejects out > out",
+        "split in.jsonl --into new --rejects new/test.jsonl",
+    ],
+)
 def test_standard_output_is_a_file_like_others(words: str, folder: Path) -> None:
     done = pipeline(f"xskill {words}", cwd=folder)
     assert done.returncode == 2

@@ -37,6 +37,8 @@ def check_files(command: Any, values: Mapping[str, Any]) -> None:
             raise UsageError(f"{one.option} -: standard output is for the result; name a file")
     if output in (None, "-"):
         named.insert(0, _Named("standard output", "stdout", "-"))
+    if "files" in values and not values["files"]:
+        named.append(_Named("standard input", "input", "-"))
     seen: dict[object, _Named] = {}
     for one in sorted(named, key=lambda file: file.role == "input"):
         identity = _identity(one)
@@ -62,7 +64,7 @@ def _identity(file: _Named) -> object:
     """What is equal for two names of one file; None for what several may share."""
     try:
         if file.path == "-":
-            found = os.fstat(1) if file.role == "stdout" else None
+            found = os.fstat({"stdout": 1, "input": 0}[file.role]) if file.role != "output" else None
         else:
             found = os.stat(file.path)
     except OSError:

@@ -46,18 +46,20 @@ def command(
     if directory is not None and output is not None:
         raise UsageError("--into DIR writes one file a part, -o FILE all of them to one: give one of the two")
     partition = Partition(by, parse_parts(parts), seed, keep=keep)
+    paths = {} if directory is None else {n: f"{directory}/{n}.{container_of(None, to)}" for n in partition.names}
+    if rejects is not None and os.path.realpath(rejects) in map(os.path.realpath, paths.values()):
+        raise UsageError(f"--rejects {rejects} is a file that --into writes; name another one")
+    if directory is not None:
+        try:
+            os.makedirs(directory, exist_ok=True)
+        except OSError as error:
+            raise CannotWrite(f"{directory}: cannot make the folder: {error.strerror}") from None
     with Run("split", quiet=quiet, rejects=rejects) as run, ExitStack() as stack:
-        if directory is None:
+        if paths:
+            outs = {n: stack.enter_context(open_output(path, kind=Trajectory)) for n, path in paths.items()}
+        else:
             out = stack.enter_context(open_output(output, to=to, kind=Trajectory))
             outs = dict.fromkeys(partition.names, out)
-        else:
-            ending = container_of(None, to)
-            try:
-                os.makedirs(directory, exist_ok=True)
-            except OSError as error:
-                raise CannotWrite(f"{directory}: cannot make the folder: {error.strerror}") from None
-            paths = {name: f"{directory}/{name}.{ending}" for name in partition.names}
-            outs = {n: stack.enter_context(open_output(p, kind=Trajectory)) for n, p in paths.items()}
         placed = (one for record in read_records(files or [], Trajectory, run) for one in partition.place(record))
         for record in itertools.chain(placed, partition.rest()):
             outs[record.split or ""].write(record)
