@@ -102,3 +102,20 @@ def test_methods_that_look_at_the_whole_run_are_left_to_one_process(tmp_path: Pa
     for options in (["--method", "treepo"], ["--radius", "auto"]):
         _, error = credit("-j2", path, *options)
         assert "parts" not in error
+
+
+ENDLESS = """
+import os, time
+from xskill.credit.shards import _Child
+child = _Child(lambda: time.sleep(100_000))
+print(child.pid, flush=True)
+os.kill(os.getpid(), 9)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="one process elsewhere")
+def test_a_killed_run_leaves_no_process_at_work() -> None:
+    """The child also holds the run's standard output: reading it to the end waits for the child's end."""
+    done = subprocess.run([sys.executable, "-c", ENDLESS], capture_output=True, timeout=60)
+    assert done.returncode == -9
+    assert not Path(f"/proc/{int(done.stdout)}/exe").exists()

@@ -16,6 +16,7 @@ import signal
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -167,9 +168,11 @@ class _Child:
     def __init__(self, work: Callable[[], tuple[Rollouts, Originals, Credits]]) -> None:
         self._lines = tempfile.TemporaryFile()  # noqa: SIM115 - closed by end()
         self._read, write = os.pipe()
+        parent = os.getpid()
         self.pid = os.fork()
         if self.pid == 0:
             os.close(self._read)
+            threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
             self._run(work, write)
         os.close(write)
         self._answer = os.fdopen(self._read, "rb")
@@ -213,6 +216,13 @@ class _Child:
             os.waitpid(self.pid, 0)
         self._answer.close()
         self._lines.close()
+
+
+def _end_with(parent: int) -> None:
+    """In a thread of the child: a parent that was killed leaves no child at work."""
+    while os.getppid() == parent:
+        time.sleep(0.2)
+    os._exit(1)
 
 
 class _Lines:
