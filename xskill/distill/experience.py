@@ -22,14 +22,13 @@ Bools = npt.NDArray[np.bool_]
 
 ALL_COUNTED = 2_000
 EVERY = 16
-CHUNK = 8
-"""Episodes whose answers are looked at together; records that are held longer leave the processor's cache."""
 ALL_RAW = 10_000
 FEW_RAW = 8
 
 _NO_RAW = array("i", [-1]).tobytes()
 _UNSEEN = hash(None)
 _action = operator.attrgetter("action")
+_observation = operator.attrgetter("observation")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +75,6 @@ class _Notes:
         """Codes of the actions, as mine numbers them."""
         self.answers = array("q")
         """Hash of each observation, ``_UNSEEN`` for none; 0 where no action is repeated."""
-        self._pending: list[tuple[int, list[Step]]] = []
-        """Length and steps of the episodes whose answers were not looked at yet."""
         self.sizes: list[int] = []
         self.ids: list[str] = []
         self.tasks: list[str | None] = []
@@ -96,14 +93,18 @@ class _Notes:
             times[record.id] = before + 1
             if before:
                 record = msgspec.structs.replace(record, id=f"{record.id}\0{before}")
-            self._note(record, min(own_start(record), len(record.actions)))  # type: ignore[arg-type]
+            first = 0 if record.parent is None else min(own_start(record), len(record.actions))  # type: ignore[arg-type]
+            steps = self._note(record, first)
             self.ids.append(record.id)
             yield record  # type: ignore[misc]  # it has all that an Episode has
-            if len(self._pending) == CHUNK:
-                self._settle()
-        self._settle()
+            codes = self.actions[len(self.answers) :]
+            if steps and any(map(operator.eq, codes, codes[1:])):  # the answers matter only there
+                self.answers.extend(map(hash, map(_observation, steps)))
+            else:
+                self.answers.frombytes(bytes(8 * len(codes)))
 
-    def _note(self, record: Trajectory, first: int) -> None:
+    def _note(self, record: Trajectory, first: int) -> list[Step]:
+        """Note all but the answers; gives the episode's own steps."""
         n = len(record.actions) - first
         self.sizes.append(n)
         self.tasks.append(record.task)
@@ -115,26 +116,12 @@ class _Notes:
             self.raw.extend(map(self.codes.__getitem__, map(_action, steps)))
         else:
             self.raw.frombytes(_NO_RAW * n)
-        self._pending.append((n, steps))
         length = 0
         if weight:
             texts = [text for step in steps for text in (step.action, step.observation, step.thought) if text]
             length = len(record.task or "") + len(record.initial_observation or "") + sum(map(len, texts))
         self.characters.append(weight * length)
-
-    def _settle(self) -> None:
-        """Hash the answers where an action comes twice in a row: they matter only there."""
-        codes = np.frombuffer(self.actions[len(self.answers) :], np.intc)
-        begin = len(self.answers)
-        self.answers.frombytes(bytes(8 * len(codes)))
-        twice = np.flatnonzero(codes[1:] == codes[:-1])
-        ends = np.cumsum([n for n, _ in self._pending])
-        places = np.union1d(twice, twice + 1)
-        for place, number in zip(places.tolist(), np.searchsorted(ends, places, "right").tolist(), strict=True):
-            n, steps = self._pending[number]
-            if steps:
-                self.answers[begin + place] = hash(steps[place - int(ends[number]) + n].observation)
-        self._pending.clear()
+        return steps
 
 
 @contextlib.contextmanager
