@@ -278,6 +278,13 @@ fragments = st.lists(
 ).map("".join)
 
 
+def test_a_key_at_the_end_of_another_secret_is_one_too() -> None:
+    """The dashes before it are no boundary until the block is gone."""
+    redactor = Redactor()
+    assert redactor.text(TYPED["private-key"] + TYPED["openai-key"]) == "<redacted:private-key><redacted:openai-key>"
+    assert redactor.counts == {"private-key": 1, "openai-key": 1}
+
+
 @settings(max_examples=300, deadline=None)
 @given(text=fragments)
 def test_redaction_is_final_and_whole(text: str) -> None:

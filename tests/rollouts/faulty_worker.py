@@ -64,8 +64,7 @@ def misbehave(fault: str, request: dict[str, Any]) -> None:
         sys.stdout.flush()
         sys.exit(0)
     if fault == "twice":
-        print(json.dumps({"id": request["id"], **answer(request)}), flush=True)
-        print("and by the way", flush=True)
+        print(json.dumps({"id": request["id"], **answer(request)}) + "\nand by the way", flush=True)
     if fault == "other":
         print(json.dumps({"id": "someone else", **answer(request)}), flush=True)
     if fault == "endless":
