@@ -215,12 +215,12 @@ def test_tasks_by_number_and_their_mistakes(tmp_path: Path) -> None:
     bad = '{"id": "a"}\n{"id": "a"}\n{"task": "nameless"}\n{"id": 1.5}\n'
     result = xskill("rollout", "expand", "--worker", NULL, stdin=bad)
     assert result.returncode == 65
-    assert "id: 'a' came before" in result.stderr
+    assert "-:2: id: 'a' came before" in result.stderr
     rejects = tmp_path / "rejects.jsonl"
     result = xskill("rollout", "expand", "--worker", NULL, "--rejects", rejects, stdin=bad)
     assert result.returncode == 0
     assert "read 4; kept 1; rejected 3" in result.stderr
-    assert len(lines(rejects.read_text())) == 3
+    assert [(row["file"], row["line"]) for row in lines(rejects.read_text())] == [("-", 2), ("-", 3), ("-", 4)]
     assert xskill("rollout", "expand", "--worker", NULL, stdin="").returncode == 66
 
 

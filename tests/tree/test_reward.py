@@ -82,7 +82,7 @@ def test_the_cap_bounds_what_is_added() -> None:
     assert free.rewards[0] > 1  # a failure outscores the success
     capped = shape_group([0, 0, 0, 0, 0, 0, 0, 0, 0, 1], [9, 0, 0, 0, 0, 0, 0, 0, 0, 0], Shaping(cap=0.5))
     assert capped.rewards[0] == 0.5
-    for bad in ({"cap": -1.0}, {"threshold": 0.0}, {"strength": -1.0}, {"scale": float("nan")}):
+    for bad in ({"cap": -1.0}, {"threshold": 0.0}, {"strength": -1.0}, {"scale": float("nan")}, {"scale": 1e300}):
         with pytest.raises(UsageError):
             Shaping(**bad)
 

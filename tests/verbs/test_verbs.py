@@ -345,7 +345,15 @@ def test_a_kept_split_holds_for_the_branches_too() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["train=0.5", "train=0.5,tset=0.5", "train=x,test=0.5", "train=0,test=1", "train=1.5,test=-0.5"]
+    "text",
+    [
+        "train=0.5",
+        "train=0.5,tset=0.5",
+        "train=x,test=0.5",
+        "train=0,test=1",
+        "train=1.5,test=-0.5",
+        "train=.5,train=.5",
+    ],
 )
 def test_bad_parts(text: str) -> None:
     with pytest.raises(UsageError):

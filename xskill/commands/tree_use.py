@@ -150,7 +150,7 @@ def reward(
     potential_scale: Annotated[
         float,
         typer.Option(
-            metavar="X", min=0, callback=finite, help="Potential of a unit of bonus, for --shaping potential."
+            metavar="X", min=0, max=1e6, callback=finite, help="Potential of a unit of bonus, for --shaping potential."
         ),
     ] = 0.1,
     output: Output = None,

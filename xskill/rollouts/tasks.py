@@ -49,7 +49,7 @@ def read_tasks(files: Sequence[str], run: Run) -> list[Task]:
 
 def _reject(run: Run, row: _Row, reason: str, path: str) -> None:
     run.kept -= 1
-    run.bad(BadRecord(reason, path=path, raw=msgspec.json.encode(row)))
+    run.bad(BadRecord(reason, path=path).at(*run.place, raw=msgspec.json.encode(row)))
 
 
 def read_given(path: str) -> dict[str, list[Trajectory]]:

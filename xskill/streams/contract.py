@@ -84,8 +84,18 @@ def explained(error: BadRecord, line: bytes, kind: Any, reader: str | None = Non
     elif line == b"{":
         error.reason = MANY_LINES
     elif tag_in(line) is None and line.startswith(b"{") and error.reason.startswith("missing"):
-        error.reason += "; " + (released_tree(line) or "raw logs go through `xskill canon` first")
+        remedy = released_tree(line) or _origin(kind)
+        error.reason += f"; {remedy}" if remedy else ""
     return error
+
+
+def _origin(kind: Any) -> str | None:
+    """Where records of this kind come from; None for what people write themselves."""
+    tag = kind.__struct_config__.tag
+    if not isinstance(tag, str):
+        return None
+    _, many, maker = _WORDS[tag[7:-2]]
+    return "raw logs go through `xskill canon` first" if maker == "xskill canon" else f"{many}: made with `{maker}`"
 
 
 def contract_of(line: bytes) -> str:

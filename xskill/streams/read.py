@@ -78,6 +78,7 @@ def _from_lines(source: Input, kind: type[R], run: Run, headers: list[Record] | 
         run.read += 1
         run.kept += 1
         run.progress(source)
+        run.place = source.name, number
         yield record
 
 
@@ -92,6 +93,7 @@ def _from_parquet(source: Input, kind: type[R], run: Run, headers: list[Record] 
             continue
         run.kept += 1
         run.progress(source)
+        run.place = source.name, number
         yield row
 
 

@@ -24,6 +24,7 @@ class Run:
         kept: records that went on.
         dropped: reason → number of records left out on purpose.
         rejected: number of bad records.
+        place: (file, line) of the record that was yielded last, for a command that finds fault with it.
 
     Args:
         command: name in the summary line.
@@ -40,6 +41,7 @@ class Run:
         self.kept = 0
         self.dropped: Counter[str] = Counter()
         self.rejected = 0
+        self.place: tuple[str, int] = ("", 0)
         self._notes: set[str] = set()
         self._summary: list[str] = []
         self._rejects = AtomicFile(rejects) if rejects is not None else None

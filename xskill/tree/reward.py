@@ -15,6 +15,9 @@ from xskill.tree.tile import Tiler, encode, tiler
 
 STD_FLOOR = 1e-6
 
+MOST = 1e6
+"""Largest factor of a bonus: sums of squares over a group stay numbers."""
+
 
 @dataclass(frozen=True, slots=True)
 class Shaping:
@@ -30,8 +33,8 @@ class Shaping:
     and a failure can outscore a success while the success rate is below .133."""
 
     def __post_init__(self) -> None:
-        if not (self.strength >= 0 and self.scale >= 0 and self.threshold > 0):
-            raise UsageError("strength and scale must be at least 0, and the threshold above 0")
+        if not (0 <= self.strength <= MOST and 0 <= self.scale <= MOST and self.threshold > 0):
+            raise UsageError(f"strength and scale must be in 0..{MOST:g}, and the threshold above 0")
         if self.cap is not None and not self.cap >= 0:
             raise UsageError(f"cap {self.cap}: must be at least 0")
 

@@ -174,12 +174,12 @@ def tiled(record: Trajectory, tiler: Tiler) -> Trajectory:
 
 
 def each_good(records: Iterable[R], work: Callable[[R], T], run: Run) -> Iterator[T]:
-    """``work`` on each record; one that it finds bad goes the way of bad records, under its id."""
+    """``work`` on each record as it is read; one that it finds bad goes the way of bad records, under its id."""
     for record in records:
         try:
             done = work(record)
         except BadRecord as error:
             run.kept -= 1
-            run.bad(BadRecord(f"{error.reason} (trajectory {record.id})", path=error.path))
+            run.bad(BadRecord(f"{error.reason} (trajectory {record.id})", path=error.path).at(*run.place))
         else:
             yield done

@@ -22,13 +22,15 @@ def parse_parts(text: str) -> dict[str, float]:
     """``train=0.8,test=0.2`` → shares by name.
 
     Raises:
-        UsageError: an unknown name, a share that is no number in (0, 1], or a sum other than 1.
+        UsageError: an unknown or repeated name, a share that is no number in (0, 1], or a sum other than 1.
     """
     shares: dict[str, float] = {}
     for part in text.split(","):
         name, _, share = part.strip().partition("=")
         if name not in _NAMES:
             raise UsageError(f"split: no part {name!r}; one of {', '.join(_NAMES)}")
+        if name in shares:
+            raise UsageError(f"split: the part {name} is named twice")
         try:
             shares[name] = float(share)
         except ValueError:
