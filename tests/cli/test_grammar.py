@@ -88,6 +88,11 @@ def folder(tmp_path: Path) -> Path:
         "mine in.jsonl --sweep in.jsonl",
         "tree tile --tree other.jsonl in.jsonl --rejects other.jsonl",
         "split in.jsonl --rejects -",
+        "stats in.jsonl -o in.jsonl",
+        "check other.jsonl in.jsonl -o link.jsonl",
+        "tree explore other.jsonl --episodes in.jsonl -o in.jsonl",
+        "tree tile --tree other.jsonl in.jsonl -o other.jsonl",
+        "gate in.jsonl other.jsonl --candidate-bank hard.jsonl --promote link.jsonl",
     ],
 )
 def test_no_output_may_destroy_another_file(words: str, folder: Path) -> None:

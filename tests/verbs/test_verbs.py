@@ -385,3 +385,22 @@ def test_check_writes_its_report_and_rejects(tmp_path: Path) -> None:
     assert done.stdout == b""
     assert (tmp_path / "report").read_text() == "5 records; good: trajectory 4; bad: 1\n"
     assert json.loads((tmp_path / "r").read_text())["line"] == 5
+
+
+def test_a_field_that_no_record_has_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"schema": "xskill.trajectory/1", "id": "a", "actions": ["x"]}\n')
+    assert b"no record has extra.typo" in xskill("split", "--by", "extra.typo", path).stderr
+    assert b"no record has" not in xskill("split", path).stderr
+
+
+def test_a_tree_behind_trajectories_is_another_stream(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    tree = '{"schema": "xskill.tree/1", "n_nodes": 0}'
+    path.write_text('{"schema": "xskill.trajectory/1", "id": "a", "actions": ["x"]}\n' + tree + "\n")
+    assert (
+        b"x.jsonl:2: a tree (xskill.tree/1); filter reads trajectories"
+        in xskill("filter", "true", path, check=65).stderr
+    )
+    done = xskill("filter", "true", path, "--rejects", tmp_path / "bad")
+    assert b"read 2; kept 1; rejected 1" in done.stderr

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from xskill.commands.options import Files, Output, Quiet, Rejects, To
-from xskill.commands.types import INPUT, SIDE, finite
+from xskill.commands.types import INPUT, REFERENCE, SIDE, finite
 from xskill.errors import UsageError
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def command(
     files: Files = None,
     tree: Annotated[
         Optional[str],
-        typer.Option(metavar="FILE", parser=INPUT, help="X-Tree with the routines; default: mined from the input."),
+        typer.Option(metavar="FILE", parser=REFERENCE, help="X-Tree with the routines; default: mined from the input."),
     ] = None,
     bank: Annotated[
         Optional[str], typer.Option(metavar="FILE", parser=INPUT, help="The present bank, for --as edits.")

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 from xskill.commands.types import File
 from xskill.errors import UsageError
 
+_READ = ("input", "reference")
+
 
 class _Named(NamedTuple):
     """A file as it was named."""
@@ -20,10 +22,11 @@ class _Named(NamedTuple):
 
 
 def check_files(command: Any, values: Mapping[str, Any]) -> None:
-    """Refuse outputs that are the same file, and an output other than the result that is an input.
+    """Refuse outputs that are the same file, and an output that would destroy an input.
 
-    ``-o`` may name an input: it replaces the file only when everything was read and written. Links are followed;
-    devices and pipes may be named as often as one likes.
+    Where the result is a stream, ``-o`` may name an input: it replaces the file only when everything was read and
+    written. A report (of a command without ``--to``) may not, nor may anything replace a reference. Links are
+    followed; devices and pipes may be named as often as one likes.
 
     Raises:
         UsageError: with both options and what to do.
@@ -40,12 +43,15 @@ def check_files(command: Any, values: Mapping[str, Any]) -> None:
     if "files" in values and not values["files"]:
         named.append(_Named("standard input", "input", "-"))
     seen: dict[object, _Named] = {}
-    for one in sorted(named, key=lambda file: file.role == "input"):
+    for one in sorted(named, key=lambda file: file.role in _READ):
         identity = _identity(one)
         if identity is None:
             continue
         other = seen.setdefault(identity, one)
-        if other is not one and not (one.role == "input" and other.role in ("input", "output")):
+        if other is one or (one.role in _READ and other.role in _READ):
+            continue
+        stream = "to" in values or other.option == "--promote"
+        if not (one.role == "input" and other.role == "output" and stream):
             path = one.path if other.path == "-" else other.path
             raise UsageError(f"{other.option} and {one.option} are the same file, {path}; name another one")
 
@@ -64,7 +70,7 @@ def _identity(file: _Named) -> object:
     """What is equal for two names of one file; None for what several may share."""
     try:
         if file.path == "-":
-            found = os.fstat({"stdout": 1, "input": 0}[file.role]) if file.role != "output" else None
+            found = os.fstat(1 if file.role == "stdout" else 0) if file.role != "output" else None
         else:
             found = os.stat(file.path)
     except OSError:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from xskill.commands.options import AsJson, Output, Quiet, Seed
-from xskill.commands.types import INPUT, OUTPUT, SIDE, finite
+from xskill.commands.types import INPUT, OUTPUT, REFERENCE, SIDE, finite
 from xskill.errors import EXIT_INCONCLUSIVE, EXIT_REJECT, CannotWrite, UsageError
 
 if TYPE_CHECKING:
@@ -22,9 +22,11 @@ POLICIES = ("nonworse", "strict", "pareto", "margin")
 
 def command(
     current: Annotated[
-        str, typer.Argument(metavar="CURRENT", parser=INPUT, help="Results of the current bank; - is stdin.")
+        str, typer.Argument(metavar="CURRENT", parser=REFERENCE, help="Results of the current bank; - is stdin.")
     ],
-    candidate: Annotated[str, typer.Argument(metavar="CANDIDATE", parser=INPUT, help="Results of the candidate bank.")],
+    candidate: Annotated[
+        str, typer.Argument(metavar="CANDIDATE", parser=REFERENCE, help="Results of the candidate bank.")
+    ],
     policy: Annotated[str, typer.Option(metavar="NAME", help=" · ".join(POLICIES))] = "nonworse",
     metric: Annotated[
         Optional[list[str]], typer.Option(metavar="NAME:max|min", help="A metric to decide on; repeatable.")

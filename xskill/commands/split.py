@@ -65,4 +65,6 @@ def command(
             outs[record.split or ""].write(record)
         if partition.replaced:
             run.note(f"{partition.replaced:,} records had a split of their own, replaced (--keep leaves them)")
+        if run.kept and not partition.keyed and by != "question_id":
+            run.note(f"no record has {by}: each went by its id or its parent's")
         run.set_summary(", ".join(f"{name} {partition.counts[name]:,}" for name in partition.names))

@@ -6,13 +6,13 @@ from typing import Annotated, Optional
 
 import typer
 
-from xskill.commands.types import INPUT
+from xskill.commands.types import INPUT, REFERENCE
 
 TreeFile = Annotated[
     Optional[str],
     typer.Argument(metavar="[TREE]", parser=INPUT, help="Our stream, or the authors' JSON; none or - is stdin."),
 ]
-TreeOption = Annotated[str, typer.Option("--tree", metavar="TREE", parser=INPUT, help="The tree to use.")]
+TreeOption = Annotated[str, typer.Option("--tree", metavar="TREE", parser=REFERENCE, help="The tree to use.")]
 
 
 def one_stdin(tree: str | None, files: list[str]) -> None:

@@ -10,8 +10,9 @@ import typer
 class File:
     """A file name, and what the command does with the file.
 
-    ``input``: it is read. ``output``: the result, written atomically, so that it may replace an input. ``side``:
-    whatever else is written (rejects, reports); it must not be a file that the command reads or writes otherwise.
+    ``input``: it is read. ``output``: the result, written atomically, so that it may replace an input. ``reference``:
+    it is read too, but the result is something else, and must not replace it. ``side``: whatever else is written
+    (rejects, reports); it must not be a file that the command reads or writes otherwise.
     """
 
     __name__ = "file"
@@ -23,7 +24,7 @@ class File:
         return path
 
 
-INPUT, OUTPUT, SIDE = File("input"), File("output"), File("side")
+INPUT, REFERENCE, OUTPUT, SIDE = File("input"), File("reference"), File("output"), File("side")
 
 
 def finite(value: float | None) -> float | None:

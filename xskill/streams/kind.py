@@ -108,9 +108,9 @@ def contract(raw: RawRecord) -> type[Record]:
 
 def _decoded(raw: Iterable[RawRecord], kind: type[Record], run: Run) -> Iterator[Record]:
     for entry in raw:
-        if entry.is_header and entry.tag != "xskill.credits/1":  # credits of several files are one stream
-            raise second_header(entry)
-        if entry.is_header:
+        if entry.is_header and kind in _BEHIND[contract(entry)]:
+            if entry.tag != "xskill.credits/1":  # credits of several files are one stream
+                raise second_header(entry)
             continue
         run.read += 1
         try:

@@ -67,6 +67,8 @@ class Partition:
         self._bounds = list(accumulate(shares.values()))
         self.counts: Counter[str] = Counter()
         self.replaced = 0
+        self.keyed = 0
+        """Records that have the field."""
         self._part_of: dict[str, str] = {}
         """Id → part of every record so far."""
         self._waiting: dict[str, list[Trajectory]] = {}
@@ -123,6 +125,7 @@ class Partition:
         value: Any = record.extra.get(self._field) if self._in_extra else getattr(record, self._field)
         if value is None:
             return None
+        self.keyed += 1
         return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
     def _part(self, key: str) -> str:
