@@ -218,12 +218,12 @@ def test_a_file_that_changes_between_its_two_readings_is_an_error(tmp_path: Path
     from xskill.streams.run import Run
 
     path = write(tmp_path / "r.jsonl", [rollout("r0", "abc"), rollout("r1", "abd")])
-    _, _, originals = read_rollouts([str(path)], Run("test", quiet=True), keep=True)
-    assert list(original_lines(originals)) == path.read_bytes().splitlines()
-    assert list(original_lines(originals)) == path.read_bytes().splitlines()  # as often as one likes
+    rollouts, _, originals = read_rollouts([str(path)], Run("test", quiet=True), keep=True)
+    assert list(original_lines(originals, rollouts.place)) == path.read_bytes().splitlines()
+    assert list(original_lines(originals, rollouts.place)) == path.read_bytes().splitlines()  # as often as one likes
     write(path, [rollout("r0", "abc"), rollout("r1", "xyz"), rollout("r2", "d")])
     with pytest.raises(BadData, match="changed while it was read"):
-        list(original_lines(originals))
+        list(original_lines(originals, rollouts.place))
 
 
 def test_lines_and_parquet_of_one_question_in_one_run(tmp_path: Path) -> None:

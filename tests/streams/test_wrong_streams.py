@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import polars as pl
 import pytest
 
@@ -24,7 +27,10 @@ from xskill.records import (
     TreeHeader,
     TurnCredit,
 )
+from xskill.rollouts.tasks import read_tasks
 from xskill.streams.columns import misfit, schema_of
+from xskill.streams.parquet_child import SCHEMA_KEY
+from xskill.streams.run import Run
 from xskill.streams.write import open_output
 
 EPISODE = Trajectory(
@@ -288,3 +294,113 @@ def test_rejected_rows_of_parquet_do_not_end_the_file(tmp_path: Path) -> None:
     done = within("filter", "true", path, "--rejects", tmp_path / "rejects")
     assert b"read 5; kept 3; rejected 2" in done.stderr
     assert len(done.stdout.splitlines()) == 3
+
+
+EPISODES = [
+    msgspec.structs.replace(EPISODE, id=name, reward=reward, extra={"n": 1})
+    for name, reward in (("e", 1.0), ("o", 0.0))
+]
+TABLES: dict[str, tuple[Callable[[pl.DataFrame], pl.DataFrame], str]] = {
+    "foreign": (
+        lambda _: pl.DataFrame({"a": [1, 2]}),
+        ": Parquet, but not of ours (no column 'id'); foreign tables go through `xskill canon` first",
+    ),
+    "column": (lambda frame: frame.drop("actions"), ": no column 'actions'"),
+    "type": (lambda frame: frame.with_columns(steps=pl.lit("x")), ": the column 'steps' is String, expected "),
+    "text": (lambda frame: frame.with_columns(extra=_second('{"a":')), ":2: extra: a cell that should be JSON text: "),
+    "inner": (
+        lambda frame: frame.with_columns(
+            pl.col("steps").list.eval(pl.element().struct.with_fields(extra=pl.lit("x", pl.String)))
+        ),
+        ":1: steps.extra: a cell that should be JSON text: ",
+    ),
+    "list": (lambda frame: frame.with_columns(extra=_second("[1]")), ":2: extra: expected an object, got a list"),
+    "nan": (lambda frame: frame.with_columns(reward=_second(float("nan"))), ":2: reward: expected a finite number"),
+    "word": (lambda frame: frame.with_columns(split=_second("x")), ":2: split: invalid enum value 'x'"),
+    "date": (
+        lambda frame: frame.with_columns(day=pl.lit(10**8, pl.Int32).cast(pl.Date)),
+        ": not usable as Parquet: a cell that cannot be read: out-of-range date",
+    ),
+}
+
+
+def _second(value: Any) -> pl.Expr:
+    """A column that has another value in the second row."""
+    name = {float: "reward"}.get(type(value), "split" if value == "x" else "extra")
+    return pl.when(pl.int_range(pl.len()) == 1).then(pl.lit(value)).otherwise(pl.col(name))
+
+
+def spoiled(tmp_path: Path, name: str) -> Path:
+    path = write(tmp_path / "x.parquet", None, *EPISODES)
+    frame = TABLES[name][0](pl.read_parquet(path))
+    metadata = {} if name == "foreign" else {SCHEMA_KEY: "xskill.trajectory/1"}
+    frame.write_parquet(path, metadata=metadata)
+    return path
+
+
+@pytest.mark.parametrize("words", ["split", "filter true", "credit", "rollout build", "rollout show"])
+@pytest.mark.parametrize("name", TABLES)
+def test_spoiled_parquet_is_told_in_one_line(name: str, words: str, tmp_path: Path) -> None:
+    path = spoiled(tmp_path, name)
+    message = TABLES[name][1] if (name, words) != ("foreign", "filter true") else ": Parquet, but not of ours"
+    done = within(*words.split(), path, check=65)
+    assert one_line(done.stderr).startswith(f"xskill: {path}{message}")
+
+
+@pytest.mark.parametrize("name", [name for name in TABLES if name != "foreign"])
+def test_canon_refuses_our_parquet_when_it_is_spoiled(name: str, tmp_path: Path) -> None:
+    path, out = spoiled(tmp_path, name), tmp_path / "out.jsonl"
+    error = one_line(within("canon", path, "-o", out, check=65).stderr)
+    assert error.startswith(f"xskill: {path}:")
+    if name in ("type", "text", "inner", "nan", "date"):
+        assert error.startswith(f"xskill: {path}{TABLES[name][1]}")
+    if name in ("text", "nan"):
+        assert b"kept 1; rejected 1" in within("canon", path, "-o", out, "--rejects", tmp_path / "rejects").stderr
+        assert json.loads((tmp_path / "rejects").read_text())["line"] == 2
+        line = '{"id":"e","actions":["x"]}'
+        assert error == one_line(within("canon", "--outcomes", path, stdin=line, check=65).stderr)
+
+
+@pytest.mark.parametrize("words", ["credit", "rollout build"])
+@pytest.mark.parametrize("name", ["text", "list", "nan"])
+def test_spoiled_rows_of_parquet_are_rejected(name: str, words: str, tmp_path: Path) -> None:
+    done = within(*words.split(), spoiled(tmp_path, name), "--rejects", tmp_path / "rejects")
+    assert b"read 2; kept 1; rejected 1" in done.stderr
+    assert json.loads((tmp_path / "rejects").read_text())["line"] == 2
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_tasks_may_come_as_parquet_of_ours(name: str, tmp_path: Path) -> None:
+    found = [
+        read_tasks([str(write(tmp_path / f"x.{ending}", None, STREAMS[name][1]))], Run("x", quiet=True))
+        for ending in ("jsonl", "parquet")
+    ]
+    assert found[0] == found[1]
+    assert len(found[0]) == 1
+
+
+@pytest.mark.parametrize("command", ["expand", "puct"])
+def test_tasks_may_come_as_a_foreign_table(command: str, tmp_path: Path) -> None:
+    path = tmp_path / "tasks.parquet"
+    pl.DataFrame({"question_id": [7, 8], "task": ["go", None], "price": [1.5, float("nan")]}).write_parquet(path)
+    tasks = read_tasks([str(path)], Run("x", quiet=True))
+    assert [(task.id, task.task, task.extra) for task in tasks] == [
+        ("7", "go", {"price": 1.5}),
+        ("8", None, {"price": None}),
+    ]
+    worker = f"{sys.executable} -m xskill worker null"
+    within("rollout", command, "-w", worker, "--max-turns", "1", path)
+    pl.DataFrame({"a": [1]}).write_parquet(path)
+    error = one_line(within("rollout", command, "-w", worker, path, check=65).stderr)
+    assert error == f"xskill: {path}:1: id: missing: what names the question"
+    for name in ("type", "text", "nan"):
+        error = one_line(within("rollout", command, "-w", worker, spoiled(tmp_path, name), check=65).stderr)
+        assert error.startswith(f"xskill: {tmp_path / 'x.parquet'}{TABLES[name][1]}")
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "parquet"])
+@pytest.mark.parametrize("words", ["rollout build", "rollout show", "credit --as verl"])
+def test_a_fault_in_a_field_that_trees_do_not_read_has_its_place(words: str, ending: str, tmp_path: Path) -> None:
+    path = write(tmp_path / f"x.{ending}", None, *(msgspec.structs.replace(e, coverage=7.0) for e in EPISODES))
+    error = one_line(within(*words.split(), path, check=65).stderr)
+    assert error == f"xskill: {path}:1: coverage: expected a number of at most 1, got 7.0"

@@ -109,13 +109,16 @@ class Converter:
         except BadRecord as error:
             yield _in_document(error, place).at(self.name, raw=_as_line(value))
 
-    def table(self, rows: Iterator[dict[str, Any]], place: Place, forced: Format | None) -> Iterator[Event]:
+    def table(self, rows: Iterator[dict[str, Any] | BadRecord], place: Place, forced: Format | None) -> Iterator[Event]:
         """Rows of a Parquet table."""
         fmt = forced
         if fmt is not None and fmt.unit == "stream":
-            yield from self._stream(fmt, iter(enumerate(rows, 1)), place)
+            yield from self._stream(fmt, _good_rows(rows, place), place)
             return
         for number, row in enumerate(rows, 1):
+            if isinstance(row, BadRecord):
+                yield row
+                continue
             if fmt is None:
                 fmt = detect_value(row)
                 if fmt is None:
@@ -229,6 +232,14 @@ def _document_values(document: bytes, fmt: Format, place: Place) -> Iterator[tup
         number, value, nulled = record
         place.tally.numbers += nulled
         yield number, value
+
+
+def _good_rows(rows: Iterator[dict[str, Any] | BadRecord], place: Place) -> Iterator[tuple[int, Any]]:
+    for number, row in enumerate(rows, 1):
+        if isinstance(row, BadRecord):
+            place.bad.append(row)
+        else:
+            yield number, row
 
 
 def _as_line(value: Any) -> bytes | None:

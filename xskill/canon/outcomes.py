@@ -120,7 +120,10 @@ def _rows(name: str) -> Iterator[dict[str, Any]]:
         if source.container == "parquet":
             from xskill.canon.tables import read_table
 
-            yield from (row for row in read_table(source) if isinstance(row, dict))
+            for row in read_table(source):
+                if isinstance(row, BadRecord):
+                    raise row
+                yield row
             return
         raw = source.stream.read(_LIMIT + 1)
     if len(raw) > _LIMIT:

@@ -1,8 +1,7 @@
-"""Rows of foreign Parquet tables as plain JSON values."""
+"""Rows of Parquet tables, ours and foreign ones, as plain JSON values."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,37 +10,18 @@ from xskill.records import Trajectory
 from xskill.streams.source import Input
 
 
-def read_table(source: Input) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a Parquet input as JSON values; rows of our own columns come as trajectories.
+def read_table(source: Input) -> Iterator[dict[str, Any] | BadRecord]:
+    """Yield the rows of a Parquet input as JSON values; those of our columns come as trajectories, or as their error.
 
     Raises:
-        BadRecord: no valid Parquet, or one that needs more memory than its size explains.
+        BadRecord: no valid Parquet, one that needs more memory than its size explains, or one of ours with columns of
+            another type.
     """
-    from xskill.streams.columns import unpack
-    from xskill.streams.parquet import read_frames
+    from xskill.streams.parquet import own_kind, read_frames, values_of
 
+    number = 0
     for frame in read_frames(source):
-        ours = "schema" in frame.columns and "actions" in frame.columns
-        try:
-            for row in frame.iter_rows(named=True):
-                yield unpack(row, Trajectory) if ours else plain(row)
-        except (ValueError, OverflowError) as error:  # a date beyond the year 9999, and the like
-            raise BadRecord(f"a cell that cannot be read: {error}", file=source.name) from None
-
-
-def plain(value: Any) -> Any:
-    """A value of a table cell as JSON: NaN is null, dates and bytes are text, null fields of structs are left out.
-
-    Writers of tables give all structs of a column the same keys, so an absent key comes back as null.
-    """
-    if value is None or isinstance(value, (str, bool, int)):
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items() if item is not None}
-    if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
-    return str(value)
+        kind = Trajectory if own_kind(frame, source.name) is Trajectory else None
+        for value in values_of(frame, kind):
+            number += 1
+            yield value.at(source.name, number) if isinstance(value, BadRecord) else value

@@ -204,8 +204,7 @@ def _write_rows(
 
     from xskill.integrations.credit_rows import VERL_COLUMNS, verifiers_trace, verl_row
     from xskill.integrations.rows_parquet import write_rows
-    from xskill.records import Trajectory, decode
-    from xskill.rollouts.originals import original_lines
+    from xskill.rollouts.originals import original_lines, whole
     from xskill.streams.text import open_lines
     from xskill.streams.write import container_of
 
@@ -217,9 +216,9 @@ def _write_rows(
     start = rollouts.turn_start.tolist()
 
     def rows() -> Iterator[dict[str, Any]]:
-        for i, line in enumerate(original_lines(originals)):
+        for i, line in enumerate(original_lines(originals, rollouts.place)):
             turns = slice(start[i], start[i + 1])
-            record = decode(line, Trajectory)
+            record = whole(line, rollouts.place[i])
             if as_ == "verl":
                 yield verl_row(record, credit[turns], None if weight is None else weight[turns])
             else:

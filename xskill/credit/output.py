@@ -61,7 +61,7 @@ def credited_lines(rollouts: Rollouts, originals: Originals, credits: Credits) -
     ]
     skipped = [SKIPPED[code] for code in credits.skipped.tolist()]
     start = rollouts.step_start.tolist()
-    for i, line in enumerate(original_lines(originals)):
+    for i, line in enumerate(original_lines(originals, rollouts.place)):
         added: dict[str, Any] = {name: x[i] for name, x in scalars}
         for name, x in arrays:
             added[name] = x[start[i] : start[i + 1]]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
+import msgspec
 import polars as pl
 
 from xskill.errors import BadRecord
@@ -12,6 +15,13 @@ from xskill.streams.run import Run
 
 USED = ("id", "question_id", "reward", "success", "initial_observation", "parent", "steps")
 """Columns of a trajectory that rollout trees and credit read."""
+
+
+class _Object(msgspec.Struct):
+    """Any JSON object, read to its end and not built."""
+
+
+_decode_object = msgspec.json.Decoder(_Object).decode
 
 
 def is_plain(frame: pl.DataFrame) -> bool:
@@ -62,15 +72,39 @@ def add_frame(frame: pl.DataFrame, gather: Gather, place: tuple[str, int], run: 
     return good
 
 
-def add_rows(frame: pl.DataFrame, gather: Gather, place: tuple[str, int], run: Run) -> list[int]:
-    """Take any frame, row by row; gives the good rows."""
+def has_json(frame: pl.DataFrame) -> bool:
+    """Whether what should be JSON text in a plain frame is that of an object in every row."""
+    texts = [frame["extra"]] if frame.schema.get("extra") == pl.String else []
+    try:
+        for text in {*chain(*texts, _steps(frame)["extra"])} - {None}:
+            _decode_object(text)
+    except (msgspec.MsgspecError, RecursionError):
+        return False
+    return True
+
+
+def add_rows(
+    frame: pl.DataFrame, gather: Gather, place: tuple[str, int], run: Run, *, whole: bool = False
+) -> list[int]:
+    """Take any frame, row by row; gives the good rows.
+
+    Args:
+        frame: the rows.
+        gather: gets them.
+        place: input and row of the first.
+        run: gets the bad ones.
+        whole: a row must be a trajectory in all its columns, not only in those that are used.
+    """
     good: list[int] = []
-    used = frame.select([name for name in USED if name in frame.columns])
+    used = frame if whole else frame.select([name for name in USED if name in frame.columns])
     for i, row in enumerate(used.iter_rows(named=True)):
         at = (place[0], place[1] + i)
         try:
             check_finite(row)
-            gather.add(sum_tokens(convert(unpack(row, Trajectory), TokenRollout)), at)
+            value = unpack(row, Trajectory)
+            if whole:
+                convert(value, Trajectory)
+            gather.add(sum_tokens(convert(value, TokenRollout)), at)
         except BadRecord as error:
             run.bad(error.at(*at))
             continue

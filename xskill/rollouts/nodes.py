@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from xskill.records import RolloutNode, Step, Trajectory, decode
+from xskill.records import RolloutNode, Step
 from xskill.rollouts.build import Trie
 from xskill.rollouts.columns import Ints, Rollouts
-from xskill.rollouts.originals import Originals, original_lines
+from xskill.rollouts.originals import Originals, original_lines, whole
 
 
 def numbering(trie: Trie) -> tuple[Ints, Ints]:
@@ -60,12 +60,12 @@ def _steps_of_nodes(rollouts: Rollouts, trie: Trie, originals: Originals) -> dic
     wanted[best[first]] = True
     stops = np.append(rollouts.first_step[1:], len(rollouts.turn_of_step))
     found: dict[int, list[Step]] = {}
-    for i, line in enumerate(original_lines(originals)):
+    for i, line in enumerate(original_lines(originals, rollouts.place)):
         turns = range(int(rollouts.turn_start[i]), int(rollouts.turn_start[i + 1]))
         chosen = [turn for turn in turns if wanted[turn]]
         if not chosen:
             continue
-        steps = decode(line, Trajectory).steps or []
+        steps = whole(line, rollouts.place[i]).steps or []
         offset = int(rollouts.step_start[i])
         for turn in chosen:
             found[int(trie.node[turn])] = steps[int(rollouts.first_step[turn]) - offset : int(stops[turn]) - offset]

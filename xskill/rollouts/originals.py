@@ -7,7 +7,7 @@ file is.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
@@ -15,8 +15,8 @@ from typing import Any
 
 import msgspec
 
-from xskill.errors import BadData
-from xskill.records import Trajectory, convert, encode
+from xskill.errors import BadData, BadRecord
+from xskill.records import Trajectory, convert, decode, encode
 from xskill.streams.lines import iter_lines
 from xskill.streams.source import Input
 
@@ -87,13 +87,41 @@ class Originals:
         return len(self.blocks) - 1
 
 
-def original_lines(originals: Originals, *, with_credits: bool = False) -> Iterator[bytes]:
+def original_lines(
+    originals: Originals, places: Sequence[tuple[str, int]], *, with_credits: bool = False
+) -> Iterator[bytes]:
     """The trajectories as they came, in order, as lines of JSON.
 
     Args:
         originals: what ``read_rollouts`` kept.
+        places: input and line of each trajectory.
         with_credits: leave the columns of an earlier credit run in place.
+
+    Raises:
+        BadRecord: a row of a table breaks the contract in a column that trees and credit do not read.
     """
+    lines = _lines(originals, with_credits)
+    for place in places:
+        try:
+            line = next(lines)
+        except BadRecord as error:
+            raise error.at(*place) from None
+        yield line
+
+
+def whole(line: bytes, place: tuple[str, int]) -> Trajectory:
+    """A trajectory with all its fields, of which trees and credit read but some.
+
+    Raises:
+        BadRecord: it breaks the contract in one of the others.
+    """
+    try:
+        return decode(line, Trajectory)
+    except BadRecord as error:
+        raise error.at(*place) from None
+
+
+def _lines(originals: Originals, with_credits: bool) -> Iterator[bytes]:
     for index, places in groupby(originals.order, itemgetter(0)):
         block = originals.blocks[index]
         numbers = [number for _, number in places]

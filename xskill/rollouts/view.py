@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from xskill.errors import BadData, UsageError
-from xskill.records import Step, Trajectory, decode
+from xskill.records import Step, Trajectory
 from xskill.rollouts.build import Trie
 from xskill.rollouts.columns import Rollouts
 from xskill.rollouts.nodes import numbering
-from xskill.rollouts.originals import Originals, original_lines
+from xskill.rollouts.originals import Originals, original_lines, whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +114,10 @@ def view(rollouts: Rollouts, trie: Trie, originals: Originals, question: int) ->
     generated = rollouts.generated
     mine = rollouts.question == question
     filled: set[int] = set()
-    for i, line in enumerate(original_lines(originals, with_credits=True)):
+    for i, line in enumerate(original_lines(originals, rollouts.place, with_credits=True)):
         if not mine[i]:
             continue
-        record = decode(line, Trajectory)
+        record = whole(line, rollouts.place[i])
         task = task or record.task
         credited = credited or record.credits is not None
         end = turns[int(number[trie.end[i]])]

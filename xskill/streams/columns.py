@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -75,7 +75,7 @@ def unpack(row: dict[str, Any], kind: type[Any]) -> dict[str, Any]:
     """A row as the plain value of a record: nulls left out, JSON text parsed, unknown columns kept as they are.
 
     Raises:
-        msgspec.DecodeError: a JSON text column holds no JSON.
+        BadRecord: a JSON text column holds no JSON.
     """
     value: dict[str, Any] = {}
     known = {column.name: column for column in columns_of(kind)}
@@ -86,8 +86,40 @@ def unpack(row: dict[str, Any], kind: type[Any]) -> dict[str, Any]:
         if column is None:
             value[name] = cell
         elif column.default is None or cell != column.default:  # a default is left out, as in JSON lines
-            value[column.name.removesuffix(TOKENS) if column.name != column.field else name] = column.unpack(cell)
+            try:
+                cell = column.unpack(cell)
+            except (msgspec.DecodeError, RecursionError) as error:
+                raise BadRecord(f"a cell that should be JSON text: {error}", path=name) from None
+            except BadRecord as error:
+                error.path = f"{name}.{error.path}"
+                raise
+            value[column.name.removesuffix(TOKENS) if column.name != column.field else name] = cell
     return value
+
+
+def plain(value: Any) -> Any:
+    """A value of a foreign table's cell as JSON: NaN is null, dates and bytes are text, null fields are left out.
+
+    Writers of tables give all structs of a column the same keys, so an absent key comes back as null.
+    """
+    if value is None or isinstance(value, (str, bool, int)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items() if item is not None}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return str(value)
+
+
+def lacking(names: Iterable[str], kind: type[Any]) -> str | None:
+    """The first field that a ``kind`` must have and none of the columns is; None when all are there."""
+    there = set(names)
+    needed = (field.encode_name for field in msgspec.structs.fields(kind) if field.required)
+    return next((name for name in needed if name not in there), None)
 
 
 def misfit(schema: Mapping[str, Any], kind: type[Any]) -> str | None:

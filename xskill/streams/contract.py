@@ -40,6 +40,11 @@ def tag_of(kind: Any) -> str:
     return str(kind.__struct_config__.tag)
 
 
+def has_tag(kind: Any) -> bool:
+    """Whether a record type is a contract; what people write themselves has no tag."""
+    return isinstance(kind.__struct_config__.tag, str)
+
+
 def tag_in(line: bytes) -> str | None:
     """The first ``schema`` that a line of JSON names; None when it names none."""
     match = _TAG.search(line)
@@ -84,18 +89,15 @@ def explained(error: BadRecord, line: bytes, kind: Any, reader: str | None = Non
     elif line == b"{":
         error.reason = MANY_LINES
     elif tag_in(line) is None and line.startswith(b"{") and error.reason.startswith("missing"):
-        remedy = released_tree(line) or _origin(kind)
+        remedy = released_tree(line) or (where_from(kind) if has_tag(kind) else None)
         error.reason += f"; {remedy}" if remedy else ""
     return error
 
 
-def _origin(kind: Any) -> str | None:
-    """Where records of this kind come from; None for what people write themselves."""
-    tag = kind.__struct_config__.tag
-    if not isinstance(tag, str):
-        return None
-    _, many, maker = _WORDS[tag[7:-2]]
-    return "raw logs go through `xskill canon` first" if maker == "xskill canon" else f"{many}: made with `{maker}`"
+def where_from(kind: Any, what: str = "raw logs") -> str:
+    """Where records of a contract come from; ``what`` is what was found instead."""
+    _, many, maker = _WORDS[tag_of(kind)[7:-2]]
+    return f"{what} go through `xskill canon` first" if maker == "xskill canon" else f"{many}: made with `{maker}`"
 
 
 def contract_of(line: bytes) -> str:

@@ -18,9 +18,9 @@ import msgspec
 import polars as pl
 
 from xskill.errors import BadRecord
-from xskill.records import Record, convert
-from xskill.streams.columns import all_finite, check_finite, columns_of, misfit, unpack
-from xskill.streams.contract import known_tag, tag_of, unknown_contract, wrong_stream
+from xskill.records import CONTRACTS, Record, convert, decode, encode
+from xskill.streams.columns import all_finite, check_finite, columns_of, lacking, misfit, plain, unpack
+from xskill.streams.contract import has_tag, known_tag, tag_of, unknown_contract, where_from, wrong_stream
 from xskill.streams.source import Input
 
 R = TypeVar("R")
@@ -44,16 +44,22 @@ def read_frames(
         source: the input; anything but a plain file is spooled to a temporary one first.
         columns: names to read, of those that exist (column projection); None is all.
         take_header: gets our header line, when the file's metadata holds one.
-        kind: the record type that the rows must be, columns included; None is any.
+        kind: the record type that the rows must be, columns included; None, or a type without a tag, is any.
         reader: what to call the command that needs that type.
 
     Raises:
         BadRecord: no valid Parquet, one of another contract, or one that needs more memory than its size explains.
     """
-    fits = kind is None
+    fits = kind is None or not has_tag(kind)
+    tag = ""
     for letter, body in _answers(source, columns):
-        if letter == b"K" and body and kind is not None and body.decode() != tag_of(kind):
-            raise BadRecord(wrong_stream(body.decode(), tag_of(kind), reader), file=source.name)
+        if letter == b"K":
+            tag = body.decode()
+            if tag and not fits and tag != tag_of(kind):
+                raise BadRecord(wrong_stream(tag, tag_of(kind), reader), file=source.name)
+        if letter == b"C" and not fits and (lost := lacking(json.loads(body), kind)):
+            foreign = f"Parquet, but not of ours (no column {lost!r}); {where_from(kind, 'foreign tables')}"
+            raise BadRecord(f"no column {lost!r}" if tag else foreign, file=source.name)
         if letter == b"M" and body:
             take_header(body)
         if letter == b"F":
@@ -90,16 +96,46 @@ def read_rows(
     slim = not issubclass(kind, Record)
     wanted = [column.name for column in columns_of(kind)] if slim else None
     for frame in read_frames(source, wanted, take_header, kind=kind, reader=reader):
-        finite = all_finite(frame)
-        for row in frame.iter_rows(named=True):
+        form: Any = kind if has_tag(kind) else own_kind(frame, source.name)
+        for value in values_of(frame, form):
             try:
-                if not finite:
-                    check_finite(row)
-                yield convert(unpack(row, kind), kind)
+                if isinstance(value, BadRecord):
+                    yield value
+                elif form is None or form is kind:
+                    yield convert(value, kind)
+                else:
+                    yield decode(encode(convert(value, form)), kind)
             except BadRecord as error:
                 yield error
-            except (msgspec.DecodeError, TypeError) as error:
+            except (msgspec.MsgspecError, TypeError) as error:
                 yield BadRecord(f"a cell is not what its column promises: {error}")
+
+
+def own_kind(frame: pl.DataFrame, name: str) -> type[Record] | None:
+    """The type of the rows of a frame that holds all columns of the file ``name``; None for a foreign table.
+
+    Raises:
+        BadRecord: a table of ours with a column of another type.
+    """
+    tag: Any = frame["schema"][0] if frame.schema.get("schema") == pl.String else None
+    if tag is None or not known_tag(tag):
+        return None
+    kind = CONTRACTS[tag.removeprefix("xskill.").removesuffix("/1")]
+    if why := misfit(frame.schema, kind):
+        raise BadRecord(why, file=name)
+    return kind
+
+
+def values_of(frame: pl.DataFrame, kind: type[Any] | None) -> Iterator[dict[str, Any] | BadRecord]:
+    """The rows of a frame as plain values: those of ``kind``, unpacked, or of a foreign table when it is None."""
+    finite = kind is None or all_finite(frame)
+    for row in frame.iter_rows(named=True):
+        try:
+            if not finite:
+                check_finite(row)
+            yield plain(row) if kind is None else unpack(row, kind)
+        except BadRecord as error:
+            yield error
 
 
 def kind_of(source: Input) -> str:

@@ -1,8 +1,9 @@
 """The process that reads untrusted Parquet: polars may abort on a crafted file, so it aborts alone.
 
 Run as ``python -m xskill.streams.parquet_child FILE LIMIT_BYTES COLUMNS_JSON``. It answers on stdout with
-frames of one letter, an 8-byte length and a body: ``K`` the contract of the rows, ``M`` the header text of the file
-(both may be empty), ``F`` an Arrow IPC stream of up to :data:`ROWS` rows, ``E`` the reason of a failure, ``Z`` the end.
+frames of one letter, an 8-byte length and a body: ``K`` the contract of the rows, ``C`` the names of all columns as a
+JSON list, ``M`` the header text of the file (contract and header may be empty), ``F`` an Arrow IPC stream of up to
+:data:`ROWS` rows, ``E`` the reason of a failure, ``Z`` the end.
 """
 
 from __future__ import annotations
@@ -33,19 +34,27 @@ def read(path: str, wanted: list[str] | None) -> None:
     lazy = pl.scan_parquet(path)
     schema = lazy.collect_schema()
     _send(b"K", (metadata.get(SCHEMA_KEY) or _first_tag(lazy, schema)).encode())
+    _send(b"C", json.dumps(schema.names()).encode())
     _send(b"M", metadata.get(HEADER_KEY, "").encode())
     if wanted is not None:
-        present = [name for name in wanted if name in schema]
-        if not present:
-            raise ValueError(f"none of the columns {', '.join(wanted)}; foreign tables go through `xskill canon` first")
-        lazy = lazy.select(present)
+        lazy = lazy.select([name for name in wanted if name in schema])
     for frame in lazy.collect_batches(chunk_size=ROWS, maintain_order=True):
         if frame.height:
+            _check_dates(frame)
             body = io.BytesIO()
             # In its newest form polars would send all strings of the row group with every slice of it.
             frame.write_ipc_stream(body, compat_level=pl.CompatLevel.oldest())
             _send(b"F", body.getvalue())
     _send(b"Z", b"")
+
+
+def _check_dates(frame: Any) -> None:
+    """A date that Python has no value for must be met here: polars panics on some."""
+    dated = [name for name, dtype in frame.schema.items() if any(word in str(dtype) for word in ("Date", "Duration"))]
+    try:
+        frame.select(dated).rows()
+    except BaseException as error:
+        raise ValueError(f"a cell that cannot be read: {error}") from None
 
 
 def _first_tag(lazy: Any, schema: Any) -> str:
