@@ -22,8 +22,8 @@ def stoppable(stop: Stop) -> Iterator[None]:
             _say("dropping what is in flight")
             stop.abandon()
         else:
+            stop.request()  # first: who reads what is said may send the second signal at once
             _say("finishing the questions in flight; once more drops them")
-            stop.request()
 
     before = {number: signal.signal(number, handle) for number in _SIGNALS}
     try:
