@@ -121,7 +121,7 @@ def test_a_hanging_worker_takes_its_children_with_it(tasks: Path, tmp_path: Path
 
 def test_a_command_that_never_works_is_given_up_at_once(tmp_path: Path) -> None:
     many = write_tasks(tmp_path / "many.jsonl", 500)
-    result = xskill("rollout", "expand", many, "--worker", f"{sys.executable} -c 'import nosuchthing'")
+    result = xskill("rollout", "expand", many, "--worker", f"{sys.executable} -c 'import nosuchthing'", timeout=20)
     assert result.returncode == 1
     assert "the worker never answered: twice: died with exit code 1: ModuleNotFoundError" in result.stderr
     result = xskill("rollout", "expand", many, "--worker", "no-such-program --x")

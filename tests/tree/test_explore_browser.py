@@ -64,20 +64,21 @@ def big() -> tuple[XTree, list[Trajectory]]:
 
 
 def test_a_large_tree_is_fluent(browser: Any, tmp_path: Path, big: tuple[XTree, list[Trajectory]]) -> None:
-    """Each is fast at least once in some tries: a busy machine slows some of them, a slow page all."""
+    started = time.perf_counter()
     opened = Page(browser, tmp_path, *big)
     assert opened.text("#found").endswith("of 2,000 nodes")
+    assert time.perf_counter() - started < 10
     timed = """
         const begun = performance.now();
         {}
         return performance.now() - begun;
     """
-    search = "const s = document.getElementById('search'); s.value = 'verb{}<'; s.dispatchEvent(new Event('input'));"
-    assert any(opened.js(timed.format(search.format(i % 5))) < 500 for i in range(20))
+    search = "const s = document.getElementById('search'); s.value = 'verb3<'; s.dispatchEvent(new Event('input'));"
+    assert opened.js(timed.format(search)) < 500
     opened.type("search", "")
     opened.click("#tab-episodes")
-    slide = "const m = document.getElementById('merges'); m.value = {}; m.dispatchEvent(new Event('input'));"
-    assert any(opened.js(timed.format(slide.format(300 + 50 * i))) < 500 for i in range(20))
+    slide = "const m = document.getElementById('merges'); m.value = 700; m.dispatchEvent(new Event('input'));"
+    assert opened.js(timed.format(slide)) < 500
     assert opened.complaints() == []
 
 
