@@ -2,35 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import pty
-import subprocess
-import sys
-
 import pytest
 
+from tests.cli.terminal import with_terminal_on_stdin
 from xskill.bank.model import make_bank, write_bank
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [("show",), ("import",), ("diff", "--bank", "b.jsonl"), ("export", "--as", "prompt")],
-    ids=lambda a: a[0],
-)
-def test_nobody_types_a_bank(tmp_path, arguments):
-    write_bank(str(tmp_path / "b.jsonl"), make_bank([]))
-    ours, theirs = pty.openpty()
-    try:
-        done = subprocess.run(
-            [sys.executable, "-m", "xskill.cli", "bank", *arguments],
-            stdin=theirs,
-            capture_output=True,
-            text=True,
-            cwd=tmp_path,
-            timeout=60,
-        )
-    finally:
-        os.close(ours)
-        os.close(theirs)
+@pytest.mark.parametrize("words", ["show", "import", "diff --bank BANK", "export --as prompt"])
+def test_nobody_types_a_bank(tmp_path, words):
+    bank = tmp_path / "b.jsonl"
+    write_bank(str(bank), make_bank([]))
+    done = with_terminal_on_stdin("bank", *(str(bank) if word == "BANK" else word for word in words.split()))
     assert done.returncode == 2
-    assert f"Usage: xskill bank {arguments[0]}" in done.stdout + done.stderr
+    assert f"Usage: xskill bank {words.split()[0]}".encode() in done.stdout + done.stderr
