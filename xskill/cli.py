@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import os
 import sys
 from typing import Annotated, Any
 
@@ -136,8 +137,18 @@ def _root(
     pass
 
 
+def _one_blas_thread() -> None:
+    """Nothing here multiplies large matrices, and numpy's BLAS would start a thread a core, which spin for work.
+
+    ``os.environ`` stays as it is: it is what workers and other commands of the user get.
+    """
+    if "OPENBLAS_NUM_THREADS" not in os.environ:
+        os.putenv("OPENBLAS_NUM_THREADS", "1")
+
+
 def main() -> None:
     """Entry of the console script."""
+    _one_blas_thread()
     from xskill.streams.standard import abandon, reserve
 
     reserve()

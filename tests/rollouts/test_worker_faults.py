@@ -168,3 +168,10 @@ def test_all_failed(tasks: Path, tmp_path: Path) -> None:
     result = xskill("rollout", "expand", only, "--rejects", tmp_path / "r.jsonl", "--worker", worker)
     assert result.returncode == 65
     assert len(lines((tmp_path / "r.jsonl").read_text())) == 1
+
+
+def test_a_worker_has_the_environment_of_the_caller(tasks: Path) -> None:
+    """The command line sets a variable for its own numpy."""
+    worker = 'sh -c "echo blas threads: $OPENBLAS_NUM_THREADS. >&2; exit 3"'
+    result = xskill("rollout", "expand", tasks, "--worker", worker)
+    assert "died with exit code 3: blas threads: ." in result.stderr

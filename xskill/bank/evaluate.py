@@ -178,7 +178,14 @@ def _run(evaluator: Evaluator, call: _Call, stop: Event) -> list[Result]:
 def _wait(words: list[str], log: int, timeout: float | None, stop: Event) -> int | None:
     """Exit code of a command run in its own process group, which is killed as a whole on time-out (None) or stop."""
     try:
-        process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+        process = subprocess.Popen(
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            env=os.environ,  # and not what the command line set for itself
+            start_new_session=True,
+        )
     except OSError as error:
         raise XskillError(f"cannot start {words[0]!r}: {error.strerror}") from None
     waited = 0.0

@@ -149,6 +149,7 @@ def _start(words: list[str]) -> _Running:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             bufsize=0,
+            env=os.environ,  # and not what the command line set for itself
             start_new_session=True,
         )
     except OSError as error:
