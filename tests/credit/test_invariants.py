@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from tests.credit import plain
 from tests.credit.make import gather, questions
 from xskill.credit.backup import Backup, TurnCredit
-from xskill.credit.methods import BASELINES, Config, run_method
+from xskill.credit.baselines import BASELINES
+from xskill.credit.methods import Config, run_method
 from xskill.credit.teacher import target
 from xskill.errors import BadData
 

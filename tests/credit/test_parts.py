@@ -85,6 +85,16 @@ def test_a_bad_record_is_explained_by_one_process(tmp_path: Path) -> None:
     assert "r.jsonl:101: steps[0].action: expected a string, got 5" in error
 
 
+def test_a_branch_that_is_none_is_explained_by_one_process(tmp_path: Path) -> None:
+    """The parts do not hold the texts that the explanation shows."""
+    records = questions(40)
+    records[100]["parent"] = {"id": "r0", "turn": 3}
+    path = write(tmp_path / "r.jsonl", records)
+    out, error = credit("-j2", path, check=65)
+    assert out == b""
+    assert "r.jsonl:101: parent.turn: 3, but turn 2 differs from the parent 'r0': action 'd', the parent's 'c'" in error
+
+
 def test_parts_that_would_write_different_columns_are_left_to_one_process(tmp_path: Path) -> None:
     records = questions(40)
     for one in records[60:]:

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from tests.credit.make import gather
-from xskill.credit.methods import BASELINES, Config, run_method
+from xskill.credit.baselines import BASELINES
+from xskill.credit.methods import Config, run_method
 from xskill.credit.teacher import student, target
 from xskill.rollouts.build import check_links
 

@@ -1,19 +1,17 @@
-"""The table of credit methods, and the one function that runs any of them."""
+"""The one function that runs any method of credit; TreeOPSD's own is here."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args, get_type_hints
+from typing import Any, Literal
 
 import numpy as np
 
-from xskill.credit import groups, trees
 from xskill.credit.advantage import SINGLE_LEAF, UNFINISHED, ZERO_VARIANCE, Floats, Ints, Std, advantages
 from xskill.credit.backup import Backup, TurnCredit, action_likelihood, back_up, turn_credit
-from xskill.credit.groups import Baseline
 from xskill.credit.teacher import (
     DEFAULT_RADIUS,
     Map,
@@ -29,18 +27,6 @@ from xskill.rollouts.build import Trie
 from xskill.rollouts.columns import Rollouts
 
 OURS = ("treeopsd", "tree-pg")
-BASELINES: dict[str, tuple[Callable[[Rollouts, Trie, Any], Baseline], type[Any]]] = {
-    "grpo": (groups.grpo, groups.Grpo),
-    "rloo": (groups.rloo, groups.Rloo),
-    "gspo": (groups.gspo, groups.Gspo),
-    "tree-grpo": (groups.tree_grpo, groups.TreeGrpo),
-    "at2po": (trees.at2po, trees.At2po),
-    "treepo": (trees.treepo, trees.Treepo),
-    "treerl": (trees.treerl, trees.Treerl),
-    "gigpo": (groups.gigpo, groups.Gigpo),
-}
-"""Name → (function, its options)."""
-
 AUTO_QUANTILE = 0.9
 
 
@@ -104,11 +90,7 @@ def run_method(rollouts: Rollouts, trie: Trie, config: Config) -> Credits:
     finished = ~np.isnan(rollouts.reward)
     if not finished.any():
         raise BadData("no trajectory has a reward (--reward-from success takes the outcome as 0 or 1)")
-    if config.method in BASELINES:
-        return _baseline(rollouts, trie, config)
-    if config.method not in OURS:
-        raise UsageError(f"--method {config.method}: expected one of {', '.join([*OURS, *BASELINES])}")
-    return _tree(rollouts, trie, config)
+    return _tree(rollouts, trie, config) if config.method in OURS else _baseline(rollouts, trie, config)
 
 
 def _tree(rollouts: Rollouts, trie: Trie, config: Config) -> Credits:
@@ -129,8 +111,8 @@ def _tree(rollouts: Rollouts, trie: Trie, config: Config) -> Credits:
     stats = _stats(rollouts, trie, skipped)
     if likelihood is not None:
         chosen["tau"] = config.tau
-        lacks = np.unique(trie.question[trie.group_parent[np.isnan(likelihood)]])
-        stats["questions_without_logprob"] = len(lacks[_has_branches(trie, n_questions)[lacks]])
+        lacks = np.bincount(trie.question[trie.group_parent[np.isnan(likelihood)]], minlength=n_questions) > 0
+        stats["questions_without_logprob"] = int((lacks & _has_branches(trie, n_questions)).sum())
     result = Credits(
         credit=by_node[node],
         advantage=advantage,
@@ -192,42 +174,18 @@ def radius_from_data(log_rho: Floats, kind: Map) -> float:
 
 
 def _baseline(rollouts: Rollouts, trie: Trie, config: Config) -> Credits:
-    function, kind = BASELINES[config.method]
-    options = parse_options(config.method, kind, config.options)
-    result = function(rollouts, trie, options)
+    from xskill.credit.baselines import run_baseline
+
+    result, chosen = run_baseline(rollouts, trie, config.method, config.options)
     skipped = advantages(rollouts.reward, rollouts.question, len(rollouts.questions))[1]
     return Credits(
         credit=result.turn,
         advantage=result.rollout,
         skipped=np.where(skipped == UNFINISHED, skipped, 0),  # the others get what the official code gives
         sequence_ratio=result.sequence_ratio,
-        config={**dataclasses.asdict(options), "rules": "as the official code, its singleton rules included"},
+        config={**chosen, "rules": "as the official code, its singleton rules included"},
         stats=_stats(rollouts, trie, skipped),
     )
-
-
-def parse_options(method: str, kind: type[Any], given: Mapping[str, str]) -> Any:
-    """The options record of a baseline from ``NAME=VALUE`` texts.
-
-    Raises:
-        UsageError: an unknown name, or a value that the option cannot take.
-    """
-    hints = get_type_hints(kind)
-    values: dict[str, Any] = {}
-    for name, text in given.items():
-        if name not in hints:
-            known = ", ".join(hints) or "none"
-            raise UsageError(f"--option {name}: {method} has no such option (it has: {known})")
-        allowed = get_args(hints[name]) or (("true", "false") if hints[name] is bool else ())
-        if allowed and text not in allowed:
-            raise UsageError(f"--option {name}={text}: expected one of {', '.join(map(str, allowed))}")
-        try:
-            values[name] = text == "true" if hints[name] is bool else float(text) if hints[name] is float else text
-            if hints[name] is float and not math.isfinite(values[name]):
-                raise ValueError
-        except ValueError:
-            raise UsageError(f"--option {name}={text}: expected a finite number") from None
-    return kind(**values)
 
 
 def _weights(rollouts: Rollouts, trie: Trie, shared: str) -> Floats:
@@ -257,15 +215,15 @@ def _has_branches(trie: Trie, n_questions: int) -> Any:
 
 
 def _stats(rollouts: Rollouts, trie: Trie, skipped: Ints) -> dict[str, Any]:
-    def questions(reason: int) -> int:
-        return len(np.unique(rollouts.question[skipped == reason]))
+    def questions(chosen: Any) -> int:
+        return int(np.count_nonzero(np.bincount(rollouts.question[chosen])))
 
     return {
-        "questions": len(np.unique(rollouts.question)),
+        "questions": questions(slice(None)),
         "trajectories": rollouts.n,
         "turns": rollouts.n_turns,
         "nodes": trie.n_nodes - len(rollouts.questions),
         "unfinished": int((skipped == UNFINISHED).sum()),
-        "zero_variance": questions(ZERO_VARIANCE),
-        "single_leaf": questions(SINGLE_LEAF),
+        "zero_variance": questions(skipped == ZERO_VARIANCE),
+        "single_leaf": questions(skipped == SINGLE_LEAF),
     }

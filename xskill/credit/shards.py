@@ -38,6 +38,8 @@ LEAST_BYTES = 32 << 20
 """Smaller files are not worth a second process."""
 _LOOK = 10_000
 """Lines that are looked at to find where a question ends."""
+_AHEAD = 0.1
+"""What the first process does more than each other: it starts before them, and shares no memory that it must copy."""
 
 
 class _Question(msgspec.Struct):
@@ -107,7 +109,7 @@ def cut(name: str, jobs: int) -> list[tuple[int, int]] | None:
         if file.read(1) not in (b"{", b" ", b"\n"):
             return None  # compressed, Parquet, or no JSON lines
         for part in range(1, jobs):
-            start = _next_question(file, max(starts[-1], size * part // jobs))
+            start = _next_question(file, max(starts[-1], int(size * (part + _AHEAD) / (jobs + _AHEAD))))
             if start is not None and start > starts[-1]:
                 starts.append(start)
     return list(zip(starts, [*starts[1:], size], strict=True)) if len(starts) > 1 else None
@@ -131,7 +133,10 @@ def _next_question(file: IO[bytes], offset: int) -> int | None:
 
 def _credit(name: str, config: Config, reward_from: Any, span: tuple[int, int]) -> tuple[Rollouts, Originals, Credits]:
     rollouts, trie, originals = read_part(
-        partial(_open_part, name, *span), Run("credit", quiet=True), reward_from=reward_from
+        partial(_open_part, name, *span),
+        Run("credit", quiet=True),
+        reward_from=reward_from,
+        hold_texts=config.method == "gigpo",  # it compares observations
     )
     return rollouts, originals, run_method(rollouts, trie, config)
 
@@ -166,7 +171,7 @@ class _Child:
     """A forked process that credits one part: it tells what it found, then writes its lines to a temporary file."""
 
     def __init__(self, work: Callable[[], tuple[Rollouts, Originals, Credits]]) -> None:
-        self._lines = tempfile.TemporaryFile()  # noqa: SIM115 - closed by end()
+        self._lines = tempfile.TemporaryFile(buffering=1 << 20)  # noqa: SIM115 - closed by end()
         self._read, write = os.pipe()
         parent = os.getpid()
         self.pid = os.fork()

@@ -137,8 +137,14 @@ def build(rollouts: Rollouts, identity: Ints | None = None) -> Trie:
 def _distinct(first: Ints, second: Ints) -> tuple[Ints, Ints, Ints]:
     """The distinct pairs, sorted: how often each occurs, where it does, and which one each position has."""
     pairs = first * (int(second.max()) + 1) + second
-    _, sample, inverse, count = np.unique(pairs, return_index=True, return_inverse=True, return_counts=True)
-    return count, sample, inverse
+    order = np.argsort(pairs, kind="stable")
+    ascending = pairs[order]
+    begins = np.ones(len(pairs), bool)
+    begins[1:] = ascending[1:] != ascending[:-1]
+    at = np.flatnonzero(begins)
+    inverse = np.empty(len(pairs), np.int64)
+    inverse[order] = np.cumsum(begins) - 1
+    return np.diff(np.append(at, len(pairs))), order[at], inverse
 
 
 def root_ancestor(rollouts: Rollouts) -> Ints:
@@ -173,22 +179,32 @@ def origin(rollouts: Rollouts) -> Ints:
 def check_links(rollouts: Rollouts, trie: Trie) -> dict[int, BadRecord]:
     """Branches whose first turns are not their parent's: index of the trajectory → what is wrong with it."""
     bad: dict[int, BadRecord] = {}
-    lengths, wanted = rollouts.lengths, rollouts.parent_turn
-    for i in np.flatnonzero(wanted > lengths).tolist():
+    lengths, wanted, parent = rollouts.lengths, rollouts.parent_turn, rollouts.parent
+    short, short_parent, different = _misfits(rollouts, trie)
+    for i in short.tolist():
         bad[i] = _error(rollouts, i, f"{wanted[i]}, but the trajectory has {lengths[i]} turns")
-    linked = np.flatnonzero((rollouts.parent >= 0) & (wanted > 0) & (wanted <= lengths))
-    parent = rollouts.parent[linked]
-    for i, p in zip(linked.tolist(), parent.tolist(), strict=True):
-        if lengths[p] < wanted[i]:
-            bad[i] = _error(rollouts, i, f"{wanted[i]}, but the parent {rollouts.ids[p]!r} has {lengths[p]} turns")
-    fits = lengths[parent] >= wanted[linked]
-    linked, parent = linked[fits], parent[fits]
-    last = wanted[linked] - 1
-    for j in np.flatnonzero(
-        trie.node[rollouts.turn_start[linked] + last] != trie.node[rollouts.turn_start[parent] + last]
-    ):
-        bad[int(linked[j])] = _difference(rollouts, trie, int(linked[j]), int(parent[j]))
+    for i in short_parent.tolist():
+        p = parent[i]
+        bad[i] = _error(rollouts, i, f"{wanted[i]}, but the parent {rollouts.ids[p]!r} has {lengths[p]} turns")
+    for i in different.tolist():
+        bad[i] = _difference(rollouts, trie, i, int(parent[i]))
     return bad
+
+
+def links_hold(rollouts: Rollouts, trie: Trie) -> bool:
+    """Whether :func:`check_links` finds nothing; the texts need not be held."""
+    return not any(map(len, _misfits(rollouts, trie)))
+
+
+def _misfits(rollouts: Rollouts, trie: Trie) -> tuple[Ints, Ints, Ints]:
+    """Branches that are too short for their link, whose parents are, and whose first turns are not their parent's."""
+    lengths, wanted = rollouts.lengths, rollouts.parent_turn
+    linked = np.flatnonzero((rollouts.parent >= 0) & (wanted > 0) & (wanted <= lengths))
+    fits = lengths[rollouts.parent[linked]] >= wanted[linked]
+    linked, short_parent = linked[fits], linked[~fits]
+    last = wanted[linked] - 1
+    mine, theirs = (trie.node[rollouts.turn_start[who] + last] for who in (linked, rollouts.parent[linked]))
+    return np.flatnonzero(wanted > lengths), short_parent, linked[mine != theirs]
 
 
 def _difference(rollouts: Rollouts, trie: Trie, i: int, p: int) -> BadRecord:

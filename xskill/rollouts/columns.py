@@ -25,7 +25,7 @@ class Rollouts:
     ids: list[str]
     questions: list[str]
     actions: list[dict[str, int]]
-    """Of each question: text of an action → its code, which is the first step that has it."""
+    """Of each question: text of an action → its code, which is the first step that has it. Empty if not held."""
     observations: list[dict[str | None, int]]
     initial: list[str | None]
     """[n] observation before the first action."""

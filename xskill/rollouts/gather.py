@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from array import array
+import struct
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -138,19 +138,22 @@ class Gather:
 
     Args:
         reward_from: what counts as a trajectory's reward: its ``reward``, or its ``success`` as 0 or 1.
+        hold_texts: hold the texts of all steps, for those that show or compare them. Without, a question's texts
+            are forgotten when the next one begins, and it must not come again.
     """
 
-    def __init__(self, *, reward_from: Literal["reward", "success"] = "reward") -> None:
+    def __init__(self, *, reward_from: Literal["reward", "success"] = "reward", hold_texts: bool = True) -> None:
         self.reward_from = reward_from
+        self._hold_texts = hold_texts
         self._heads: list[tuple[str, int, float | None, str | None, int, tuple[str, int]]] = []
         self._parents: dict[int, tuple[str, int]] = {}
         self._questions: dict[str, int] = {}
         self._seen: list[dict[str, int]] = []
         self._actions: list[dict[str, int]] = []
         self._observations: list[dict[str | None, int]] = []
-        self._action = array("q")
-        self._observation = array("q")
-        self._numbers = {name: array("d") for name in _NUMBERS}
+        self._action = bytearray()
+        self._observation = bytearray()
+        self._numbers = {name: bytearray() for name in _NUMBERS}
         self._pending: list[RolloutStep] = []
         self._current = -1
 
@@ -158,7 +161,7 @@ class Gather:
         """Take one trajectory.
 
         Raises:
-            BadRecord: an id twice in one question.
+            BadRecord: an id twice in one question; a question that came before, when texts are not held.
         """
         reward = record.reward if self.reward_from == "reward" else record.success
         parent = (record.parent.id, record.parent.turn) if record.parent is not None else None
@@ -180,18 +183,20 @@ class Gather:
         self._pending = []
 
     def _add(self, name: str, values: list[Any]) -> None:
+        form = f"{len(values)}d"
         try:
-            self._numbers[name].fromlist(values)
-        except TypeError:
+            self._numbers[name] += struct.pack(form, *values)
+        except struct.error:
             null = _NUMBERS[name]
-            self._numbers[name].fromlist([null if value is None else value for value in values])
+            self._numbers[name] += struct.pack(form, *(null if value is None else value for value in values))
 
     def add_texts(self, actions: list[str], observations: list[str | None]) -> None:
         """Intern the texts of the next steps of the last head's question (a table a question is small, so fast)."""
-        first = len(self._action)
+        first = len(self._action) // 8
         steps = range(first, first + len(actions))
-        self._action.fromlist(list(map(self._actions[self._current].setdefault, actions, steps)))
-        self._observation.fromlist(list(map(self._observations[self._current].setdefault, observations, steps)))
+        form = f"{len(actions)}q"
+        self._action += struct.pack(form, *map(self._actions[self._current].setdefault, actions, steps))
+        self._observation += struct.pack(form, *map(self._observations[self._current].setdefault, observations, steps))
 
     def add_head(
         self,
@@ -207,11 +212,8 @@ class Gather:
         question = self._questions.setdefault(question_id, len(self._questions))
         if question != self._current or len(self._pending) > _WAITING:
             self.flush()
-            self._current = question
-        if question == len(self._seen):
-            self._seen.append({})
-            self._actions.append({})
-            self._observations.append({})
+            if question != self._current:
+                self._begin(question)
         index = len(self._heads)
         if self._seen[question].setdefault(name, index) != index:
             raise BadRecord(f"the id {name!r} occurs twice in question {question_id!r}", path="id")
@@ -219,10 +221,22 @@ class Gather:
         if parent is not None:
             self._parents[index] = parent
 
+    def _begin(self, question: int) -> None:
+        """Make ``question`` the current one."""
+        if not self._hold_texts and self._current >= 0:
+            if question < len(self._seen):
+                raise BadRecord("a question in two parts", path="question_id")
+            self._actions[self._current], self._observations[self._current] = {}, {}
+        self._current = question
+        if question == len(self._seen):
+            self._seen.append({})
+            self._actions.append({})
+            self._observations.append({})
+
     def add_numbers(self, numbers: dict[str, NDArray[np.float64]]) -> None:
         """Take the numbers of the last heads' steps as columns; NaN is null."""
         for name, null in _NUMBERS.items():
-            self._numbers[name].frombytes(np.where(np.isnan(numbers[name]), null, numbers[name]).tobytes())
+            self._numbers[name] += np.where(np.isnan(numbers[name]), null, numbers[name]).tobytes()
 
     def finish(self) -> Rollouts:
         """The arrays of everything taken."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from xskill.errors import BadRecord
 from xskill.records import CreditsHeader, Trajectory, decode
-from xskill.rollouts.build import Trie, build, check_links
+from xskill.rollouts.build import Trie, build, check_links, links_hold
 from xskill.rollouts.columns import Rollouts
 from xskill.rollouts.gather import Gather, decode_rollout
 from xskill.rollouts.originals import FileLines, Originals
@@ -60,13 +60,31 @@ def read_rollouts(
 
 
 def read_part(
-    reopen: Callable[[], Input], run: Run, *, reward_from: Literal["reward", "success"] = "reward"
+    reopen: Callable[[], Input],
+    run: Run,
+    *,
+    reward_from: Literal["reward", "success"] = "reward",
+    hold_texts: bool = True,
 ) -> tuple[Rollouts, Trie, Originals]:
-    """Read the lines of an input that can be opened twice, and build their trees; raises as :func:`read_rollouts`."""
-    gather, originals = Gather(reward_from=reward_from), Originals()
+    """Read the lines of an input that can be opened twice, question by question, and build their trees.
+
+    Args:
+        reopen: opens the input.
+        run: of the command.
+        reward_from, hold_texts: see :class:`Gather`.
+
+    Raises:
+        BadRecord: something that :func:`read_rollouts` explains, or can take.
+        NoInput: no record.
+    """
+    gather, originals = Gather(reward_from=reward_from, hold_texts=hold_texts), Originals()
     _from_lines(reopen(), gather, originals, run, reopen)
     run.check_input()
-    return _built(gather, originals, run, True)
+    rollouts = gather.finish()
+    trie = build(rollouts)
+    if not links_hold(rollouts, trie):
+        raise BadRecord("a branch that is no branch of its parent")
+    return rollouts, trie, originals
 
 
 def _built(gather: Gather, originals: Originals, run: Run, keep: bool) -> tuple[Rollouts, Trie, Originals]:
