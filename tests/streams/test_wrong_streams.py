@@ -252,11 +252,22 @@ def test_check_refuses_the_trees_that_show_refuses(message: str, tmp_path: Path)
         assert message in error
 
 
-@pytest.mark.parametrize("turn", [-1, 99])
-def test_no_stage_reads_an_impossible_parent(turn: int) -> None:
-    line = json.dumps({"id": "b", "actions": ["x"], "parent": {"id": "a", "turn": turn}})
-    for words in ("mine", "check", "stats", "split"):
-        assert b"-:1: parent.turn: expected" in within(*words.split(), stdin=line, check=65).stderr
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("parent", {"id": "a", "turn": -1}, "parent.turn: expected an integer of at least 0, got -1"),
+        ("parent", {"id": "a", "turn": 99}, "parent.turn: expected 0 to 1, the number of actions, got 99"),
+        ("args", [["a"], ["b"]], "args: expected 1 entries, one an action, got 2"),
+        ("steps", [], "steps: expected 1 entries, one an action, got 0"),
+    ],
+)
+def test_no_stage_reads_what_is_not_aligned(field: str, value: object, message: str, tmp_path: Path) -> None:
+    tree = str(write(tmp_path / "T", *STREAMS["tree"]))
+    line = json.dumps({"id": "b", "actions": ["x"], field: value})
+    readers = ["check", "split", "tree tile --tree T", "tree reward --tree T"]
+    for words in readers if field == "steps" else [*readers, "mine", "stats"]:
+        command = [tree if word == "T" else word for word in words.split()]
+        assert f"-:1: {message}\n" in within(*command, stdin=line, check=65).stderr.decode()
 
 
 MIXED = '{"id":"a","actions":["x"]}\nnope\n{"id":1,"actions":[]}\n{"id":"b","task":"t","actions":["x","y"]}\n[1]\n'

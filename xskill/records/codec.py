@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 
 from xskill.errors import BadRecord
 from xskill.records.base import Record
 from xskill.records.contracts import CONTRACTS
-from xskill.records.trajectories import Episode, Trajectory
+from xskill.records.trajectories import Episode, Parent, Trajectory
 
 R = TypeVar("R")
 
@@ -76,7 +77,18 @@ def convert(value: Any, kind: type[R]) -> R:
     return decode(msgspec.json.encode(value), kind)
 
 
-def check_aligned(record: Trajectory | Episode) -> None:
+class Aligned(Protocol):
+    """What :func:`check_aligned` looks at; ``steps`` too, where there are any."""
+
+    @property
+    def actions(self) -> Sequence[str]: ...
+    @property
+    def args(self) -> Sequence[object] | None: ...
+    @property
+    def parent(self) -> Parent | None: ...
+
+
+def check_aligned(record: Aligned) -> None:
     """Check what no type can say.
 
     Raises:
@@ -85,8 +97,9 @@ def check_aligned(record: Trajectory | Episode) -> None:
     n = len(record.actions)
     if record.args is not None and len(record.args) != n:
         raise BadRecord(f"expected {n} entries, one an action, got {len(record.args)}", path="args")
-    if isinstance(record, Trajectory) and record.steps is not None and len(record.steps) != n:
-        raise BadRecord(f"expected {n} entries, one an action, got {len(record.steps)}", path="steps")
+    steps = getattr(record, "steps", None)
+    if steps is not None and len(steps) != n:
+        raise BadRecord(f"expected {n} entries, one an action, got {len(steps)}", path="steps")
     if record.parent is not None:
         for name, place in (("turn", record.parent.turn), ("step", record.parent.step)):
             if place is not None and place > n:

@@ -10,9 +10,10 @@ from typing import Any, Literal
 
 import msgspec
 import numpy as np
+from msgspec.structs import force_setattr
 
 from xskill.errors import BadRecord
-from xskill.records import Trajectory, decode, turns
+from xskill.records import Parent, Trajectory, check_aligned, decode, turns
 from xskill.streams.contract import explained
 from xskill.streams.raw import iter_raw
 from xskill.streams.run import Run
@@ -34,6 +35,9 @@ class Rollout(msgspec.Struct, frozen=True, kw_only=True, gc=False, tag_field="sc
     success: bool | None = None
     reward: float | None = None
     actions: tuple[str, ...]
+    args: tuple[msgspec.Raw, ...] | None = None
+    steps: tuple[msgspec.Raw, ...] | None = None
+    parent: Parent | None = None
     tiles: Any = None
     coverage: Any = None
     tokens_per_action: Any = None
@@ -44,7 +48,9 @@ class Rollout(msgspec.Struct, frozen=True, kw_only=True, gc=False, tag_field="sc
     skipped: Any = None
 
 
-ADDED = Rollout.__struct_fields__[5:]
+COUNTED = ("args", "steps")
+"""Fields of which only the length matters: forgotten once it is known to be right, for many rollouts wait together."""
+ADDED = Rollout.__struct_fields__[8:]
 """Fields that ``tree reward`` writes anew."""
 _added, _NOTHING = attrgetter(*ADDED), (None,) * len(ADDED)
 BLOCK = 1 << 18
@@ -65,6 +71,9 @@ def read_rollouts(files: Sequence[str], run: Run) -> Iterator[tuple[bytes, Rollo
         run.read += 1
         try:
             rollout = decode(raw.data, Rollout)
+            check_aligned(rollout)
+            for field in COUNTED:
+                force_setattr(rollout, field, None)
         except BadRecord as error:
             run.bad(explained(error, raw.data, Rollout, run.command).at(raw.file, raw.line, raw=raw.data))
             continue
