@@ -26,8 +26,6 @@ from xskill.streams.source import Input
 R = TypeVar("R")
 
 _MAX_FOOTER = 64 << 20
-_LEAST_MEMORY = 4 << 30
-_MEMORY_PER_BYTE = 64
 
 
 def read_frames(
@@ -73,9 +71,8 @@ def read_frames(
 def _answers(source: Input, columns: Sequence[str] | None) -> Iterator[tuple[bytes, bytes]]:
     """What the child says of a file, up to its end."""
     with _plain_file(source) as path:
-        _check_footer(path, source.name)
-        limit = _LEAST_MEMORY + _MEMORY_PER_BYTE * os.path.getsize(path)
-        command = [sys.executable, "-m", "xskill.streams.parquet_child", path, str(limit), json.dumps(columns)]
+        check_footer(path, source.name)
+        command = [sys.executable, "-m", "xskill.streams.parquet_child", path, json.dumps(columns)]
         child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
         assert child.stdout is not None
         try:
@@ -166,7 +163,7 @@ def _plain_file(source: Input) -> Iterator[str]:
     yield source.spool.name
 
 
-def _check_footer(path: str, name: str) -> None:
+def check_footer(path: str, name: str) -> None:
     """A file whose footer cannot be right is refused before any library sees it."""
     size = os.path.getsize(path)
     with open(path, "rb") as file:

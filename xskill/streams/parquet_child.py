@@ -1,6 +1,6 @@
 """The process that reads untrusted Parquet: polars may abort on a crafted file, so it aborts alone.
 
-Run as ``python -m xskill.streams.parquet_child FILE LIMIT_BYTES COLUMNS_JSON``. It answers on stdout with
+Run as ``python -m xskill.streams.parquet_child FILE COLUMNS_JSON``. It answers on stdout with
 frames of one letter, an 8-byte length and a body: ``K`` the contract of the rows, ``C`` the names of all columns as a
 JSON list, ``M`` the header text of the file (contract and header may be empty), ``F`` an Arrow IPC stream of up to
 :data:`ROWS` rows, ``E`` the reason of a failure, ``Z`` the end.
@@ -10,15 +10,26 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import resource
 import struct
 import sys
 from typing import Any
 
 ROWS = 8192
+_LEAST_MEMORY = 4 << 30
+_MEMORY_PER_BYTE = 64
 HEADER_KEY = "xskill.header"
 SCHEMA_KEY = "xskill.schema"
 """Key of the file's metadata that names the contract of its rows; a file without rows has no other word for it."""
+
+
+def limit_memory(*paths: str) -> tuple[int, int]:
+    """Bound the address space of this process by what files of this size explain; gives the limits there were."""
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    limit = _LEAST_MEMORY + _MEMORY_PER_BYTE * sum(map(os.path.getsize, paths))
+    resource.setrlimit(resource.RLIMIT_AS, (limit, before[1]))
+    return before
 
 
 def _send(letter: bytes, body: bytes) -> None:
@@ -68,8 +79,8 @@ def _first_tag(lazy: Any, schema: Any) -> str:
 
 def main() -> int:
     """Entry of the process."""
-    path, limit, wanted = sys.argv[1], int(sys.argv[2]), json.loads(sys.argv[3])
-    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    path, wanted = sys.argv[1], json.loads(sys.argv[2])
+    limit_memory(path)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     try:
         read(path, wanted)
