@@ -100,6 +100,26 @@ def test_head_reads_no_further_than_it_must(tmp_path: Path) -> None:
     assert b":5: expected a JSON object" in xskill("head", "-n", "5", path, check=65).stderr
 
 
+@pytest.mark.parametrize("cut", [b'{"id":"e5","acti', b'{"id":"e5","extra":{}', b'{"id":"e5","task":"caf\xc3'])
+def test_head_tells_a_last_line_that_is_cut(cut: bytes, tmp_path: Path) -> None:
+    path, out = tmp_path / "x.jsonl", tmp_path / "out.jsonl"
+    path.write_bytes(EPISODES.encode() + cut)
+    out.write_text("old")
+    done = xskill("head", path, check=65)
+    assert done.stdout.decode() == EPISODES
+    assert done.stderr.decode().startswith(f"xskill: {path}:5: not valid JSON: ")
+    xskill("head", path, "-o", out, check=65)
+    assert out.read_text() == "old"
+    done = xskill("head", path, "--rejects", tmp_path / "rejects")
+    assert done.stdout.decode() == EPISODES
+    assert json.loads((tmp_path / "rejects").read_text())["line"] == 5
+    assert xskill("head", "-n", "4", path).stdout.decode() == EPISODES
+
+
+def test_head_passes_on_a_last_line_without_its_newline() -> None:
+    assert xskill("head", stdin=EPISODES.rstrip("\n")).stdout.decode() == EPISODES
+
+
 def test_schema_lists_and_prints() -> None:
     assert xskill("schema").stdout.split()[:3] == [b"trajectory", b"tree", b"node"]
     assert json.loads(xskill("schema", "node").stdout)["$id"] == "xskill.node/1"

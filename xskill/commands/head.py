@@ -20,6 +20,7 @@ def command(
     """Example: xskill head -n 1 episodes.jsonl
 
     Pass the first N records on, as they stand. Header lines (of a tree, credits, a bank) go along and do not count.
+    A last line that is cut in the middle is an error; `xskill check` looks at every record.
     """
     from xskill.streams.raw import first_records
     from xskill.streams.run import Run

@@ -29,6 +29,7 @@ def iter_lines(source: Input) -> Iterator[tuple[int, bytes]]:
         number += 1
         if len(line) > MAX_LINE:
             raise BadRecord(f"a line longer than {MAX_LINE >> 20} MiB", file=source.name, line=number)
+        source.unended = line[-1] != 0x0A
         line = line.strip()
         if line.startswith(BOM):
             line = line[len(BOM) :].lstrip()

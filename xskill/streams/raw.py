@@ -1,6 +1,6 @@
 """Records as the bytes they stand in, for commands that pass them on without looking inside.
 
-Imports neither numpy nor msgspec for JSON lines: ``xskill head`` should start as fast as it reads.
+Imports neither numpy nor msgspec for JSON lines that end as lines do: ``xskill head`` should start as fast as it reads.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ def iter_raw(
         on_bad: gets each bad record (and the run goes on); without it the first one is raised.
 
     Raises:
-        BadRecord: a line that is no JSON object, as far as its first byte tells; a damaged file.
+        BadRecord: a line that is no JSON object, as far as its first byte tells; a last line without a newline that
+            is no JSON; a damaged file.
         NoRecord: no record in any input, not even a bad one.
     """
     empty = True
@@ -124,7 +125,21 @@ def _lines(source: Input, bad: Callable[[BadRecord], None]) -> Iterator[RawRecor
         match = _TAG.search(line)
         if match is None and number == 1 and (line == b"{" or b'"n_primitives"' in line):
             raise BadRecord(_document(source, line), line=number)
+        if source.unended and (torn := _torn(line)) is not None:
+            bad(torn.at(source.name, number, raw=line))
+            continue
         yield RawRecord(source.name, number, match.group(1).decode() if match else None, line)
+
+
+def _torn(line: bytes) -> BadRecord | None:
+    """Why the last line, which has no newline, is no whole record."""
+    from xskill.records import decode
+
+    try:
+        decode(line, dict)
+    except BadRecord as error:
+        return error
+    return None
 
 
 def _document(source: Input, line: bytes) -> str:

@@ -36,6 +36,7 @@ class Input:
         position: bytes read so far, in the same unit as ``size``.
         path: of the file that holds just these bytes; None for stdin and compressed files.
         spool: temporary file with the same bytes, once someone needed a file; gone when the input is.
+        unended: the line that was read last has no newline, so it may be part of one.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Input:
     position: Callable[[], int]
     path: str | None
     spool: Any = None
+    unended: bool = False
 
     def close(self) -> None:
         """Close the stream (never stdin itself) and remove the spool."""
