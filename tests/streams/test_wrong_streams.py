@@ -252,6 +252,28 @@ def test_check_refuses_the_trees_that_show_refuses(message: str, tmp_path: Path)
         assert message in error
 
 
+def test_nodes_without_a_header_are_no_tree(tmp_path: Path) -> None:
+    message = "a node of a tree (xskill.node/1); expected a tree (xskill.tree/1): make one with `xskill mine`"
+    path, good = tmp_path / "x.jsonl", write(tmp_path / "good.jsonl", *STREAMS["tree"])
+    header, node = good.read_text().splitlines()
+    other = node.replace("S0", "S1").replace('"length":2', '"length":9')
+    path.write_text(f"{node}\n{other}\n")
+    assert one_line(within("tree", "show", path, check=65).stderr) == f"xskill: {path}:1: {message}"
+    done = within("check", "--json", path, check=65)
+    assert done.stderr.decode().splitlines()[:2] == [
+        f"xskill check: {path}:1: {message}",
+        f"xskill check: {path}:2: length: expected 2, the sum of the children, got 9",
+    ]
+    assert json.loads(done.stdout) == {"records": 2, "good": {"node": 0}, "bad": 2, "repeated_ids": 0}
+    path.write_text(f"{header.replace('1', 'x', 1)}\n{header.replace(':1', ':-1')}\n{node}\n")
+    assert message not in within("check", path, check=65).stderr.decode()  # its header is bad, but there
+    within("check", "--as", "node", stdin=node.replace('"schema":"xskill.node/1",', ""))
+    for words in (["head", "-n", "0"], ["filter", "false"], ["filter", "true"]):
+        out = tmp_path / "out.jsonl"
+        within(*words, good, "-o", out)
+        within("check", out)
+
+
 @pytest.mark.parametrize(
     ("field", "value", "message"),
     [

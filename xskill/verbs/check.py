@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +11,7 @@ from typing import Any
 from xskill.errors import BadRecord, UsageError
 from xskill.records import CONTRACTS, Node, Record, Trajectory, TreeHeader, decode
 from xskill.records.tree_rules import faults
-from xskill.streams.contract import contract_of
+from xskill.streams.contract import contract_of, wrong_stream
 from xskill.streams.raw import RawRecord, iter_raw
 from xskill.streams.run import Run
 
@@ -49,8 +50,8 @@ class Report:
 def check_stream(files: Sequence[str], contract: str | None, run: Run, tell: Callable[[BadRecord], None]) -> Report:
     """Decode every record as what its ``schema`` says, or as ``contract`` when it says nothing.
 
-    Beyond the types: what a tree's nodes must be to each other and how many its header promises, and links of
-    branches. Without ``schema`` and ``contract``, a record with an id and actions is a trajectory.
+    Beyond the types: that a tree's nodes have a header, how many it promises, and what they must be to each other, and
+    links of branches. Without ``schema`` and ``contract``, a record with an id and actions is a trajectory.
 
     Raises:
         NoRecord: no record at all.
@@ -79,6 +80,8 @@ def check_stream(files: Sequence[str], contract: str | None, run: Run, tell: Cal
         again = raw.tag == "xskill.tree/1" and tree.goes_on_in(raw)
         if again or not tree.goes_on_in(raw):
             end_tree()
+        if raw.tag == "xskill.tree/1":
+            tree.begin(raw)
         try:
             record = _decode(raw, contract)
             if again:
@@ -104,6 +107,7 @@ class _Tree:
     def __init__(self) -> None:
         self._file: str | None = None
         self._line = 0
+        self._headed = False
         self._header: TreeHeader | None = None
         self._nodes: list[Node] = []
         self._places: list[RawRecord] = []
@@ -111,6 +115,10 @@ class _Tree:
     def goes_on_in(self, raw: RawRecord) -> bool:
         """Whether the record stands behind these in the same file."""
         return raw.file == self._file and raw.line > self._line
+
+    def begin(self, raw: RawRecord) -> None:
+        """A header stands here, be it a bad one."""
+        self._file, self._line, self._headed = raw.file, raw.line, True
 
     def add(self, record: TreeHeader | Node, raw: RawRecord) -> None:
         self._file, self._line = raw.file, raw.line
@@ -122,7 +130,11 @@ class _Tree:
 
     def faults(self) -> Iterator[BadRecord]:
         """What is wrong with them as a tree; that their number is wrong has no line."""
-        for index, error in faults(self._nodes):
+        wrong = faults(self._nodes)
+        if self._nodes and not self._headed and self._places[0].tag is not None:  # with --as node, nodes are enough
+            alone = BadRecord(wrong_stream("xskill.node/1", "xskill.tree/1"))
+            wrong = itertools.chain([(0, alone)], (fault for fault in wrong if fault[0] > 0))
+        for index, error in wrong:
             place = self._places[index]
             yield error.at(place.file, place.line, raw=place.data)
         promised = len(self._nodes) if self._header is None else self._header.n_nodes
