@@ -35,14 +35,14 @@ class Report:
         """For ``--json``."""
         return {
             "records": self.records,
-            "good": dict(sorted(self.counts.items())),
+            "good": dict(sorted((+self.counts).items())),
             "bad": self.bad,
             "repeated_ids": self.repeated_ids,
         }
 
     def as_text(self) -> str:
         """For people."""
-        good = ", ".join(f"{name} {n:,}" for name, n in sorted(self.counts.items())) or "none"
+        good = ", ".join(f"{name} {n:,}" for name, n in sorted((+self.counts).items())) or "none"
         repeated = f"; {self.repeated_ids:,} trajectory ids stand more than once" if self.repeated_ids else ""
         return f"{self.records:,} records; good: {good}; bad: {self.bad:,}{repeated}"
 
