@@ -134,14 +134,29 @@ def test_what_is_no_stream_is_said_to_be_what_it_is(words: str, text: str, messa
 
 
 @pytest.mark.parametrize("indent", [None, 1])
-@pytest.mark.parametrize("words", ["filter true", "check", "head"])
-def test_a_tree_in_the_authors_form_is_sent_where_it_is_read(words: str, indent: int | None, tmp_path: Path) -> None:
+@pytest.mark.parametrize("nodes", [[], [{"id": "S0"}]])
+@pytest.mark.parametrize("words", ["filter true", "check", "head", "mine", "split", "stats", "credit", "bank show"])
+def test_a_tree_in_the_authors_form_is_sent_where_it_is_read(
+    words: str, nodes: list[Any], indent: int | None, tmp_path: Path
+) -> None:
     path = tmp_path / "x.json"
-    value = {"environment": "E", "n_primitives": 2, "n_nodes": 1, "config": {}, "nodes": [{"id": "S0"}]}
+    value = {"environment": "E", "n_primitives": 2, "n_nodes": len(nodes), "config": {}, "nodes": nodes}
     path.write_text(json.dumps(value, indent=indent))
     assert (
         b"a tree in the authors' form, one JSON object; `xskill tree`" in within(*words.split(), path, check=65).stderr
     )
+    if not nodes:
+        assert b"0 nodes" in within("tree", "show", path).stdout
+
+
+def test_a_pretty_printed_list_is_one_bad_record(tmp_path: Path) -> None:
+    path, rejects = tmp_path / "x.json", tmp_path / "rejects"
+    path.write_text('[\n {"id": "a", "actions": []}\n]\n')
+    for words in ("check", "head", "mine", "credit"):
+        error = within(*words.split(), path, check=65).stderr.decode()
+        assert f"{path}:1: a JSON list over several lines; a stream has one record a line (`jq -c '.[]'`" in error
+    within("stats", path, "--rejects", rejects, check=65)
+    assert json.loads(rejects.read_text())["line"] == 1
 
 
 @pytest.mark.parametrize("words", ["split", "filter true", "check", "stats", "mine", "tree tile --tree T"])

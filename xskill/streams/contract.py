@@ -29,11 +29,6 @@ _WORDS = {
 }
 """Contract → what one is called, what many are called, and the command that makes them."""
 
-MANY_LINES = (
-    "one JSON object over several lines; a stream has one a line (`jq -c .` makes it so), "
-    "and raw logs go through `xskill canon` first"
-)
-
 
 def tag_of(kind: Any) -> str:
     """``xskill.<name>/1`` of a record type."""
@@ -87,7 +82,7 @@ def explained(error: BadRecord, line: bytes, kind: Any, reader: str | None = Non
     if tag is not None:
         error.reason, error.path = wrong_stream(tag, tag_of(kind), reader), ""
     elif line == b"{":
-        error.reason = MANY_LINES
+        error.reason = many_lines(line)
     elif tag_in(line) is None and line.startswith(b"{") and error.reason.startswith("missing"):
         remedy = released_tree(line) or (where_from(kind) if has_tag(kind) else None)
         error.reason += f"; {remedy}" if remedy else ""
@@ -122,6 +117,18 @@ def contract_of(line: bytes) -> str:
         return "xskill.trajectory/1"
     raise BadRecord(
         released_tree(line) or "no `schema` field, so no stream of ours; raw logs go through `xskill canon` first"
+    )
+
+
+def many_lines(head: bytes) -> str:
+    """Why a JSON value that begins so, and is spread over lines, is no stream; and what to do."""
+    if head.startswith(b"["):
+        what, way = "a JSON list", "jq -c '.[]'"
+    else:
+        what, way = "one JSON object", "jq -c ."
+    return released_tree(head) or (
+        f"{what} over several lines; a stream has one record a line (`{way}` makes it so), "
+        f"and raw logs go through `xskill canon` first"
     )
 
 

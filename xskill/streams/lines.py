@@ -13,14 +13,18 @@ MAX_LINE = 256 << 20
 BOM = b"\xef\xbb\xbf"
 
 
-def iter_lines(source: Input) -> Iterator[tuple[int, bytes]]:
+def iter_lines(source: Input, *, document: bool = False) -> Iterator[tuple[int, bytes]]:
     r"""Yield ``(line number from 1, line without its end)``; blank lines are skipped, but counted.
 
     Lines end at ``\n`` alone (a ``\r`` before it is dropped): U+2028 and its like stay inside strings.
     A UTF-8 byte order mark in front of a line is dropped. An empty JSON list at the start holds no record.
 
+    Args:
+        source: where they are read.
+        document: whether they may be those of one JSON value.
+
     Raises:
-        BadRecord: a line longer than :data:`MAX_LINE`, or bytes that are no text at all.
+        BadRecord: a line longer than :data:`MAX_LINE`, bytes that are no text at all, or the lines of one JSON value.
     """
     _refuse_binary(source)
     readline = source.stream.readline
@@ -34,8 +38,16 @@ def iter_lines(source: Input) -> Iterator[tuple[int, bytes]]:
         if line.startswith(BOM):
             line = line[len(BOM) :].lstrip()
         if line and not (first and line == b"[]"):
+            if first and not document and not source.unended and line in (b"{", b"["):
+                raise BadRecord(_many_lines(line, source), file=source.name, line=number)
             first = False
             yield number, line
+
+
+def _many_lines(first: bytes, source: Input) -> str:
+    from xskill.streams.contract import many_lines
+
+    return many_lines(first + source.stream.peek(1 << 16))
 
 
 def _refuse_binary(source: Input) -> None:

@@ -123,8 +123,8 @@ def _lines(source: Input, bad: Callable[[BadRecord], None]) -> Iterator[RawRecor
             bad(BadRecord("expected a JSON object", file=source.name, line=number, raw=line))
             continue
         match = _TAG.search(line)
-        if match is None and number == 1 and (line == b"{" or b'"n_primitives"' in line):
-            raise BadRecord(_document(source, line), line=number)
+        if match is None and number == 1 and b'"n_primitives"' in line and (released := _released(line)) is not None:
+            raise BadRecord(released, line=number)
         if source.unended and (torn := _torn(line)) is not None:
             bad(torn.at(source.name, number, raw=line))
             continue
@@ -142,11 +142,10 @@ def _torn(line: bytes) -> BadRecord | None:
     return None
 
 
-def _document(source: Input, line: bytes) -> str:
-    """Why a file that begins so is no stream: one JSON object, spread over many lines or not."""
-    from xskill.streams.contract import MANY_LINES, released_tree
+def _released(line: bytes) -> str | None:
+    from xskill.streams.contract import released_tree
 
-    return released_tree(line + source.stream.peek(1 << 16)) or MANY_LINES
+    return released_tree(line)
 
 
 def _rows(source: Input, bad: Callable[[BadRecord], None]) -> Iterator[RawRecord]:

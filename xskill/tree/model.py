@@ -138,7 +138,7 @@ def _from_text(source: Input, places: list[int]) -> tuple[TreeHeader, list[Node]
 
     ``places`` gets the line of each node, when each has one.
     """
-    lines = iter_lines(source)
+    lines = iter_lines(source, document=True)
     number, first = next(lines, (0, b""))
     if not number:
         raise NoInput(f"{source.name}: empty; expected a tree")
