@@ -87,6 +87,7 @@ def command(
     target_ratios, weights, and with steps[].logprob_new residuals and losses.
     """
     from xskill.credit.methods import Config, run_method
+    from xskill.rollouts.apart import read_apart
     from xskill.rollouts.read import read_rollouts
     from xskill.streams.run import Run
 
@@ -106,14 +107,25 @@ def command(
         shared=shared,
         options=dict(_pair(text) for text in option or ()),
     )
+    files = files or []
     with Run("credit", quiet=quiet, rejects=rejects) as run:
-        plain = as_ is None and not per_turn and rejects is None
-        if plain and _in_parts(files or [], config, reward_from, jobs, output, to, run):
+        plain = as_ is None and rejects is None
+        texts = method == "gigpo"
+        apart = read_apart(files, reward_from=reward_from, keep=not per_turn, hold_texts=texts) if plain else None
+        actions: Any = None
+        if apart is not None:
+            here, table = apart
+            rollouts, trie, originals, actions = table.rollouts, table.trie, table.originals, table.actions
+            run.read = run.kept = rollouts.n
+        elif plain and not per_turn and _in_parts(files, config, reward_from, jobs, output, to, run):
             return
-        rollouts, trie, originals = read_rollouts(files or [], run, reward_from=reward_from, keep=not per_turn)
+        else:
+            rollouts, trie, originals = read_rollouts(files, run, reward_from=reward_from, keep=not per_turn)
         credits = run_method(rollouts, trie, config)
         _tell(run, credits.stats)
-        _write(rollouts, originals, credits, config, reward_from, per_turn, as_, output, to)
+        if apart is not None:
+            here.begin_output()
+        _write(rollouts, originals, credits, config, reward_from, per_turn, as_, output, to, actions)
 
 
 def _refuse_unused(ctx: typer.Context, method: str, backup: str) -> None:
@@ -185,6 +197,7 @@ def _write(
     as_: Form | None,
     output: str | None,
     to: str | None,
+    actions: Any,
 ) -> None:
     from xskill.credit.output import header, write_trajectories, write_turns
 
@@ -192,7 +205,7 @@ def _write(
     if as_ is not None:
         _write_rows(rollouts, originals, credits, as_, output, to)
     elif per_turn:
-        write_turns(output, to, rollouts, credits, head)
+        write_turns(output, to, rollouts, credits, head, actions)
     else:
         write_trajectories(output, to, rollouts, originals, credits, head)
 

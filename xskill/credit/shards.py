@@ -13,10 +13,7 @@ import os
 import pickle
 import shutil
 import signal
-import sys
 import tempfile
-import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -31,6 +28,7 @@ from xskill.errors import XskillError
 from xskill.rollouts.columns import Rollouts
 from xskill.rollouts.originals import Originals
 from xskill.rollouts.read import read_part
+from xskill.streams.fork import end_with, may_fork
 from xskill.streams.run import Run
 from xskill.streams.source import Input
 
@@ -59,7 +57,7 @@ class Found:
 
 def can_be_parted(files: list[str], config: Config) -> bool:
     """Whether the method looks at each question alone, and the input is one file that a process can enter anywhere."""
-    if sys.platform != "linux" or len(files) != 1 or files[0] == "-" or threading.active_count() > 1:
+    if not may_fork() or len(files) != 1 or files[0] == "-":
         return False
     if config.method == "treepo" or config.radius == "auto":
         return False  # these look at all questions of the run together
@@ -177,7 +175,7 @@ class _Child:
         self.pid = os.fork()
         if self.pid == 0:
             os.close(self._read)
-            threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+            end_with(parent)
             self._run(work, write)
         os.close(write)
         self._answer = os.fdopen(self._read, "rb")
@@ -221,13 +219,6 @@ class _Child:
             os.waitpid(self.pid, 0)
         self._answer.close()
         self._lines.close()
-
-
-def _end_with(parent: int) -> None:
-    """In a thread of the child: a parent that was killed leaves no child at work."""
-    while os.getppid() == parent:
-        time.sleep(0.2)
-    os._exit(1)
 
 
 class _Lines:

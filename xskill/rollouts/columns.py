@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from typing import Any
@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
+STEP_NUMBERS = {"turn": -1.0, "reward": np.nan, "logprob": np.nan, "logprob_new": np.nan, "n_tokens": 1.0}
+"""Number of a step → what null means."""
 NO_PARENT = -1
 ORPHAN = -2
 """``Rollouts.parent`` of a branch whose parent is not in the input."""
@@ -116,6 +118,75 @@ class Rollouts:
         )
 
 
+def assemble(
+    *,
+    ids: list[str],
+    questions: list[str],
+    actions: list[dict[str, int]],
+    observations: list[dict[str | None, int]],
+    initial: list[str | None],
+    place: list[tuple[str, int]],
+    question: Ints,
+    reward: Floats,
+    links: tuple[Ints, Ints],
+    n_steps: Ints,
+    step_action: Ints,
+    step_observation: Ints,
+    numbers: Mapping[str, Floats],
+) -> Rollouts:
+    """Rollouts from what is given step by step: consecutive steps with one ``turn`` number are a turn.
+
+    Args:
+        links: ``parent`` and ``parent_turn``.
+        n_steps: [n] steps of each trajectory.
+        numbers: [S] under the names of :data:`STEP_NUMBERS`, null replaced by what it means.
+        ids, questions, actions, observations, initial, place, question, reward, step_action, step_observation: see
+            :class:`Rollouts`.
+    """
+    turn, step_reward = numbers["turn"], numbers["reward"]
+    step_start = starts(n_steps)
+    opens = np.ones(len(turn), bool)
+    opens[1:] = (turn[1:] != turn[:-1]) | (turn[1:] == -1)
+    opens[step_start[:-1][n_steps > 0]] = True
+    turn_of_step = np.cumsum(opens) - 1
+    first = np.flatnonzero(opens)
+    single = len(first) == len(turn)
+    logprob, logprob_new, n_tokens = (
+        x if single else x[first] for x in (numbers[name] for name in ("logprob", "logprob_new", "n_tokens"))
+    )
+    known = ~np.isnan(step_reward)
+    parent, parent_turn = links
+    turn_start = np.searchsorted(first, step_start)
+    trajectory, position, generated = places(turn_start, parent_turn)
+    return Rollouts(
+        ids=ids,
+        questions=questions,
+        actions=actions,
+        observations=observations,
+        initial=initial,
+        step_action=step_action,
+        step_observation=step_observation,
+        action=turn_codes(step_action, first),
+        observation=turn_codes(step_observation, first),
+        question=question,
+        reward=reward,
+        parent=parent,
+        parent_turn=parent_turn,
+        step_start=step_start,
+        turn_start=turn_start,
+        trajectory=trajectory,
+        position=position,
+        generated=generated,
+        turn_of_step=turn_of_step,
+        first_step=first,
+        logprob=logprob,
+        logprob_new=logprob_new,
+        n_tokens=n_tokens.astype(np.int64),
+        step_reward=np.bincount(turn_of_step[known], step_reward[known], len(first)).astype(np.float64),
+        place=place,
+    )
+
+
 def texts_of(tables: Sequence[dict[Any, int]], codes: Ints) -> list[Any]:
     """The text of each code, given the tables of all questions."""
     wanted = set(codes.tolist())
@@ -125,9 +196,9 @@ def texts_of(tables: Sequence[dict[Any, int]], codes: Ints) -> list[Any]:
 
 def turn_codes(step_code: Ints, first_step: Ints) -> Ints:
     """[T] code of each turn's tuple of step codes; that of a turn with one step is the step's own."""
-    code = step_code[first_step]
     if len(first_step) == len(step_code):
-        return code
+        return step_code
+    code = step_code[first_step]
     stops = np.append(first_step[1:], len(step_code))
     several = np.flatnonzero(stops > first_step + 1)
     above = int(step_code.max()) + 1  # the tuple of several steps never equals a single one

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from xskill.errors import BadRecord
 from xskill.records import decode
-from xskill.rollouts.columns import NO_PARENT, ORPHAN, Ints, Rollouts, places, starts, turn_codes
+from xskill.rollouts.columns import NO_PARENT, ORPHAN, STEP_NUMBERS, Ints, Rollouts, assemble
 
 Count = Annotated[int, msgspec.Meta(ge=1, le=2**31)]
 Label = Annotated[int, msgspec.Meta(ge=-(2**53), le=2**53)]
@@ -127,8 +127,6 @@ def _sum_step(step: TokenStep, index: int) -> RolloutStep:
     return RolloutStep(step.action, step.observation, step.turn, step.reward, sums[0], sums[1], n_tokens)
 
 
-_NUMBERS = {"turn": -1.0, "reward": NAN, "logprob": NAN, "logprob_new": NAN, "n_tokens": 1.0}
-"""Number of a step → what null means."""
 _WAITING = 2000
 """Steps that wait to be taken together: enough to share the cost of a call, few enough for the cache."""
 
@@ -153,7 +151,7 @@ class Gather:
         self._observations: list[dict[str | None, int]] = []
         self._action = bytearray()
         self._observation = bytearray()
-        self._numbers = {name: bytearray() for name in _NUMBERS}
+        self._numbers = {name: bytearray() for name in STEP_NUMBERS}
         self._pending: list[RolloutStep] = []
         self._current = -1
 
@@ -187,7 +185,7 @@ class Gather:
         try:
             self._numbers[name] += struct.pack(form, *values)
         except struct.error:
-            null = _NUMBERS[name]
+            null = STEP_NUMBERS[name]
             self._numbers[name] += struct.pack(form, *(null if value is None else value for value in values))
 
     def add_texts(self, actions: list[str], observations: list[str | None]) -> None:
@@ -234,53 +232,29 @@ class Gather:
             self._observations.append({})
 
     def add_numbers(self, numbers: dict[str, NDArray[np.float64]]) -> None:
-        """Take the numbers of the last heads' steps as columns; NaN is null."""
-        for name, null in _NUMBERS.items():
-            self._numbers[name] += np.where(np.isnan(numbers[name]), null, numbers[name]).tobytes()
+        """Take the numbers of the last heads' steps as columns, null replaced by what it means."""
+        for name in STEP_NUMBERS:
+            self._numbers[name] += numbers[name].tobytes()
 
     def finish(self) -> Rollouts:
         """The arrays of everything taken."""
         self.flush()
-        turn, reward, logprob, logprob_new, n_tokens = (np.frombuffer(self._numbers[name]) for name in _NUMBERS)
         ids, questions, rewards, initial, sizes, place = zip(*self._heads, strict=True) if self._heads else [()] * 6
-        question, n_steps = np.asarray(questions, np.int64), np.asarray(sizes, np.int64)
-        step_start = starts(n_steps)
-        opens = np.ones(len(turn), bool)
-        opens[1:] = (turn[1:] != turn[:-1]) | (turn[1:] == -1)
-        opens[step_start[:-1][n_steps > 0]] = True
-        turn_of_step = np.cumsum(opens) - 1
-        first = np.flatnonzero(opens)
-        known = ~np.isnan(reward)
-        action, observation = (np.frombuffer(codes, np.int64) for codes in (self._action, self._observation))
-        parent, parent_turn = self._find_parents(question)
-        turn_start = np.searchsorted(first, step_start)
-        trajectory, position, generated = places(turn_start, parent_turn)
-        return Rollouts(
+        question = np.asarray(questions, np.int64)
+        return assemble(
             ids=list(ids),
             questions=list(self._questions),
             actions=self._actions,
             observations=self._observations,
             initial=list(initial),
-            step_action=action,
-            step_observation=observation,
-            action=turn_codes(action, first),
-            observation=turn_codes(observation, first),
+            place=list(place),
             question=question,
             reward=np.asarray(rewards, np.float64),
-            parent=parent,
-            parent_turn=parent_turn,
-            step_start=step_start,
-            turn_start=turn_start,
-            trajectory=trajectory,
-            position=position,
-            generated=generated,
-            turn_of_step=turn_of_step,
-            first_step=first,
-            logprob=logprob[first],
-            logprob_new=logprob_new[first],
-            n_tokens=n_tokens[first].astype(np.int64),
-            step_reward=np.bincount(turn_of_step[known], reward[known], len(first)).astype(np.float64),
-            place=list(place),
+            links=self._find_parents(question),
+            n_steps=np.asarray(sizes, np.int64),
+            step_action=np.frombuffer(self._action, np.int64),
+            step_observation=np.frombuffer(self._observation, np.int64),
+            numbers={name: np.frombuffer(self._numbers[name]) for name in STEP_NUMBERS},
         )
 
     def _find_parents(self, question: Ints) -> tuple[Ints, Ints]:

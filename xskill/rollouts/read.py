@@ -145,7 +145,7 @@ def _is_header(line: bytes) -> bool:
 
 
 def _from_parquet(source: Input, gather: Gather, originals: Originals | None, run: Run) -> None:
-    from xskill.rollouts.frames import USED, add_frame, add_rows, has_json, is_plain
+    from xskill.rollouts.frames import USED, add_frame, add_rows, are_plain, has_json, is_plain, steps_of
     from xskill.streams.columns import all_finite
     from xskill.streams.parquet import read_frames
 
@@ -153,8 +153,11 @@ def _from_parquet(source: Input, gather: Gather, originals: Originals | None, ru
     for frame in read_frames(source, None if originals is not None else USED, kind=Trajectory, reader=run.command):
         place = (source.name, row + 1)
         whole = originals is not None
-        plain = is_plain(frame) and all_finite(frame) and (not whole or has_json(frame))
-        good = add_frame(frame, gather, place, run) if plain else add_rows(frame, gather, place, run, whole=whole)
+        steps = steps_of(frame) if is_plain(frame) and all_finite(frame) else None
+        if steps is not None and are_plain(steps) and (not whole or has_json(frame, steps)):
+            good = add_frame(frame, steps, gather, place, run)
+        else:
+            good = add_rows(frame, gather, place, run, whole=whole)
         if originals is not None:
             block = originals.add_block(frame)
             originals.order += [(block, i) for i in good]

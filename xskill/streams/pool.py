@@ -14,7 +14,6 @@ import multiprocessing
 import os
 import pickle
 import signal
-import sys
 import threading
 import traceback
 from collections import deque
@@ -24,6 +23,7 @@ from multiprocessing import connection, resource_tracker
 from typing import Any, Generic, TypeVar
 
 from xskill.errors import XskillError
+from xskill.streams.fork import may_fork
 
 T = TypeVar("T")
 
@@ -89,7 +89,7 @@ class Pool:
 
     def start(self, workers: int, begin: Callable[[], object] | None) -> None:
         """Start the processes; Ctrl-C waits until they know that it does not concern them."""
-        fork = _may_fork()
+        fork = may_fork()
         context: Any = multiprocessing.get_context("fork" if fork else "spawn")
         if not fork:
             resource_tracker.ensure_running()  # starting it later would let signals through
@@ -164,11 +164,6 @@ class _Link:
         assert self.shared is not None
         with memoryview(self.shared) as shared:
             return pickle.loads(shared[:told])
-
-
-def _may_fork() -> bool:
-    """A fork starts at once, with all modules loaded, but is safe only where no other threads hold locks."""
-    return sys.platform == "linux" and threading.active_count() == 1 and "polars" not in sys.modules
 
 
 def _keep_freed_memory() -> None:
