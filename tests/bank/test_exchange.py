@@ -14,6 +14,7 @@ from skills_ref.parser import parse_frontmatter
 from skills_ref.validator import validate
 
 from tests.bank.commands import xskill
+from tests.command import within
 from tests.distill.corpora import cleaning
 from xskill.bank.agent_skills import MAX_NAME, folder_name, skill_folders, skill_md, write_folders
 from xskill.bank.model import make_bank, read_bank, write_bank
@@ -98,6 +99,30 @@ def test_other_shapes_are_refused_with_their_place(document, message):
     with pytest.raises(BadRecord) as caught:
         from_skillrl(document)
     assert caught.match(message)
+
+
+BANK = b'{"schema":"xskill.bank/1","version":"v"}\n{"schema":"xskill.skill/1","id":"s","tier":"task","title":"t"}\n'
+
+
+@pytest.mark.parametrize(
+    ("data", "code", "message"),
+    [
+        (b"", 66, "no record in the input"),
+        (b"[]", 66, "no record in the input"),
+        (b"\xef\xbb\xbf [ ]\n", 66, "no record in the input"),
+        (b'{"general_skills":', 65, "not valid JSON: the line ends in the middle of a value"),
+        (b"[" * 100_000, 65, "not valid JSON: nested too deeply"),
+        (BANK, 65, "a stream of ours (xskill.bank/1); `xskill bank import` reads SkillRL's JSON"),
+        (b"{}", 65, "no SkillRL file"),
+    ],
+)
+def test_what_is_no_skillrl_file_is_told_in_one_line(data, code, message):
+    (line,) = within("bank", "import", stdin=data, check=code).stderr.decode().splitlines()
+    assert line.startswith(f"xskill: -: {message}")
+
+
+def test_an_empty_skillrl_file_is_an_empty_bank():
+    assert within("bank", "import", stdin=b'\xef\xbb\xbf{"general_skills": []}').stdout.count(b"\n") == 1
 
 
 def test_missing_ids_come_from_the_place():

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
 from xskill.bank.model import Bank, make_bank
-from xskill.errors import BadRecord, NoInput
-from xskill.records import Skill, Tier
+from xskill.errors import BadRecord, NoRecord
+from xskill.records import Skill, Tier, decode
+from xskill.streams.contract import known_tag, tag_in
+from xskill.streams.lines import BOM
 from xskill.streams.source import open_inputs
 
 TYPE_KEYS = ("task_specific_skills", "query_type_skills")
@@ -16,19 +16,24 @@ TYPE_KEYS = ("task_specific_skills", "query_type_skills")
 
 
 def read_skillrl(path: str) -> Bank:
-    """:func:`from_skillrl` of a file (stdin: ``-``; gzip and zstd by content)."""
-    document: Any = None
+    """:func:`from_skillrl` of a file (stdin: ``-``; gzip and zstd by content).
+
+    Raises:
+        NoRecord: there is nothing in it.
+        BadRecord: no JSON, or another file.
+    """
+    data = b""
     for source in open_inputs([path], lambda text: None):
-        data = source.stream.read()
-        if not data.strip():
-            raise NoInput(f"{source.name}: empty")
-        try:
-            document = msgspec.json.decode(data)
-        except msgspec.DecodeError as error:
-            raise BadRecord(f"not valid JSON: {error}", file=source.name) from None
+        data = source.stream.read().removeprefix(BOM)
     try:
+        document = decode(data, object) if data.strip() else []
+        if document == []:
+            raise NoRecord(f"{path}: no record in the input")
         return from_skillrl(document)
     except BadRecord as error:
+        tag = tag_in(data)
+        if not error.path and tag is not None and known_tag(tag):
+            error.reason = f"a stream of ours ({tag}); `xskill bank import` reads SkillRL's JSON"
         raise error.at(path) from None
 
 
