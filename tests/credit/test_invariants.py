@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from typing import Any, get_args
+from typing import Any, get_args, get_type_hints
 
 import numpy as np
 import pytest
@@ -133,6 +133,39 @@ def test_baselines_survive_any_tree(records: list[dict[str, Any]], method: str) 
         return
     assert not np.isinf(credit).any()
     assert len(credit) == rollouts.n_turns
+
+
+def choices_of_a_question() -> list[tuple[str, dict[str, str]]]:
+    """Each method with its defaults, and with each value that an option may have, but for those that look at the run.
+
+    (TreePO's subgroups reach as deep as the deepest rollout of the run, and it whitens over all tokens.)
+    """
+    found: list[tuple[str, dict[str, str]]] = [("treeopsd", {}), ("tree-pg", {})]
+    for method, (_, kind) in BASELINES.items():
+        found.append((method, {}))
+        for name, hint in get_type_hints(kind).items():
+            values = ("true", "false") if hint is bool else get_args(hint) or ("0.5",)
+            found += [(method, {name: value}) for value in values]
+    alone = [{"estimator": "spo"}, {"estimator": "segment", "whiten": "false", "eta": "0.5"}]
+    return [pair for pair in found if pair[0] != "treepo"] + [("treepo", options) for options in alone]
+
+
+@pytest.mark.parametrize(("method", "options"), choices_of_a_question(), ids=str)
+@settings(max_examples=15, deadline=None)
+@given(first=questions(max_rollouts=4), second=questions(max_rollouts=4))
+def test_a_question_is_credited_as_if_it_were_alone(
+    method: str, options: dict[str, str], first: list[dict[str, Any]], second: list[dict[str, Any]]
+) -> None:
+    config = Config(method=method, options=options)
+    second = [{**record, "question_id": "other"} for record in second]
+    if not finished(first) or not finished(second):
+        return
+    try:
+        alone = run_method(*gather(first), config).credit
+        together = run_method(*gather(second + first), config).credit
+    except BadData:
+        return
+    assert together[len(together) - len(alone) :] == pytest.approx(alone, abs=1e-9, nan_ok=True)
 
 
 @given(

@@ -58,7 +58,7 @@ class Treerl:
     reward: Literal["state+local", "state", "local"] = "state+local"
     """Value of the turn, its difference to the parent's, or their sum."""
     overall_norm: Literal["none", "token"] = "none"
-    """Subtract the token-weighted mean over nodes first."""
+    """Subtract the token-weighted mean over the nodes of the question first."""
     variant: Literal["code", "paper"] = "code"
     """The official code, or the paper's formula."""
     parent: Literal["branch", "turn"] = "branch"
@@ -151,10 +151,7 @@ def treerl(rollouts: Rollouts, trie: Trie, options: Treerl) -> Baseline:
     others = counted[question] / np.maximum(counted[question] - 1, 1) * (rollouts.reward - mean[question])
     below, size = _below(trie, others)
     if options.overall_norm == "token":
-        tokens = np.where(trie.turn >= 0, rollouts.n_tokens[trie.turn], 0)
-        known = ~np.isnan(below)
-        weight = (tokens * size)[known]
-        below = below - (weight * below[known]).sum() / weight.sum()
+        below = below - _token_mean(rollouts, trie, below, size)
     divisor = {"sqrt": np.sqrt(size), "uniform": size, "original": np.ones_like(size)}[options.weight]
     with np.errstate(invalid="ignore"):
         value = below / divisor
@@ -162,6 +159,19 @@ def treerl(rollouts: Rollouts, trie: Trie, options: Treerl) -> Baseline:
     _fill_small(trie, local, branch, n_questions)
     turn = {"state+local": value + local, "state": value, "local": local}[options.reward]
     return Baseline(turn[trie.node])
+
+
+def _token_mean(rollouts: Rollouts, trie: Trie, below: Floats, size: Floats) -> Floats:
+    """[N] mean of ``below`` over the tree of the node's question, a node counting its tokens times its leaves."""
+    question, n_questions = trie.question, len(rollouts.questions)
+    weight = np.zeros(trie.n_nodes)  # a root has no tokens
+    turns = trie.turn >= 0
+    weight[turns] = rollouts.n_tokens[trie.turn[turns]] * size[turns]
+    known = ~np.isnan(below)
+    total = np.bincount(question[known], (weight * below)[known], n_questions)
+    with np.errstate(invalid="ignore"):
+        mean: Floats = total / np.bincount(question[known], weight[known], n_questions)
+    return mean[question]
 
 
 def _subgroups(rollouts: Rollouts, trie: Trie, options: Treepo) -> Floats:
