@@ -149,9 +149,16 @@ def _one_blas_thread() -> None:
 def main() -> None:
     """Entry of the console script."""
     _one_blas_thread()
-    from xskill.streams.standard import abandon, reserve
+    from xskill.streams.signals import unwound
+    from xskill.streams.standard import reserve
 
     reserve()
+    unwound(_run)
+
+
+def _run() -> None:
+    from xskill.streams.standard import abandon
+
     try:
         try:
             app(prog_name="xskill")

@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from xskill.errors import CannotWrite
 from xskill.streams.atomic import AtomicFile
 
 LINE = json.dumps({"id": "a", "actions": ["x"] * 200}).encode() + b"\n"
+STEPS = b'{"steps": [{"action": "go to fridge 1", "observation": "You arrive at fridge 1."}]}\n'
 
 
 def temporaries(folder: Path) -> list[Path]:
@@ -46,6 +48,40 @@ def test_kill_in_mid_write_leaves_the_old_file_and_the_rerun_cleans(name: str, t
     xskill("split", "-o", out, stdin=LINE)
     assert temporaries(tmp_path) == []
     assert json.loads(xskill("stats", "--json", out).stdout)["episodes"] == 1
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+@pytest.mark.parametrize(
+    "words", ["split -o out", "split -o out.gz --rejects bad", "split -o out.parquet", "canon -j 2 -o out"]
+)
+def test_a_run_that_is_told_to_end_cleans_up(words: str, how: signal.Signals, tmp_path: Path) -> None:
+    """And then it dies of the signal, without a word; twice at once (as from `timeout`) is once."""
+    out = tmp_path / words.split()[words.split().index("-o") + 1]
+    out.write_bytes(b"old")
+    writer = subprocess.Popen(
+        [sys.executable, "-m", "xskill", *words.split()],
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**ENVIRONMENT, "TMPDIR": str(tmp_path)},
+        cwd=tmp_path,
+        preexec_fn=partial(signal.signal, how, signal.SIG_DFL),  # whoever runs the tests may ignore it
+    )
+    assert writer.stdin is not None
+    writer.stdin.write((STEPS if "canon" in words else LINE) * 2000)
+    writer.stdin.flush()
+    deadline = time.monotonic() + 100
+    while len(temporaries(tmp_path)) < 1 + ("--rejects" in words):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    writer.send_signal(how)
+    if how != signal.SIGINT:
+        writer.send_signal(how)
+    writer.stdin.close()
+    writer.stdin = None
+    _, error = writer.communicate(timeout=100)
+    assert (writer.returncode, error) == ((130, b"xskill: interrupted\n") if how == signal.SIGINT else (-how, b""))
+    assert list(tmp_path.iterdir()) == [out]
+    assert out.read_bytes() == b"old"
 
 
 def test_a_live_writer_keeps_its_temporary(tmp_path: Path) -> None:
