@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import polars as pl
 import pytest
 from hypothesis import given
@@ -17,6 +18,7 @@ from xskill.errors import BadRecord, NoInput, UsageError
 from xskill.records import Gold, Instance, Parent, Step, Trajectory, encode
 from xskill.tree.completions import parse_actions
 from xskill.tree.instances import offline_reward, score
+from xskill.tree.matching import canonicalizer
 from xskill.tree.model import write_tree
 from xskill.tree.profiles import Profiles
 from xskill.tree.prompts import Template, prompt_of, read_template
@@ -180,6 +182,67 @@ def test_score_of_calls_commands_and_messages() -> None:
     message = Gold(actions=["x"], tokens=["respond<user>"], kinds=["respond"], profile="tools")
     assert score(message, "Here you are.") == pytest.approx(1.0)
     assert score(message, 'get_user({"id":1})') == 0
+
+
+LETTER = "Dear Ana,\n\n- your seat is 3A\n- your bag is booked\n\nAnything else?"
+CALL = 'update_seat({"seat":"3A"})'
+TALK = Gold(
+    actions=[LETTER, CALL, LETTER, "Bye."],
+    tokens=["respond<user>", "update<seat>", "respond<user>", "respond<user>"],
+    kinds=["respond", "call", "respond", "respond"],
+    profile="tools",
+    completion=0.3,
+)
+
+
+def said(*texts: str) -> list[dict[str, Any]]:
+    """Messages; a call is a real one."""
+    name, arguments = CALL[:-1].split("(", 1)
+    call = {"role": "assistant", "content": "I do.", "tool_calls": [{"name": name, "arguments": arguments}]}
+    return [call if text == CALL else {"role": "assistant", "content": text} for text in texts]
+
+
+@pytest.mark.parametrize(
+    ("completion", "steps"),
+    [
+        ("\n".join(TALK.actions), 4),
+        (said(*TALK.actions), 4),
+        ("\n".join(f"```\n{action}\n```" for action in TALK.actions), 4),
+        (["Hi.", CALL, "Done.", "Bye."], 4),
+        (f"Hi.\n{CALL}\nDone.\nBye.", 4),
+        (f"Hi.\n{CALL}\nDone.", 3),
+        (f"{LETTER}\nHm.", 1),
+        (said(LETTER, "And one more.", CALL), 1),
+        (said(CALL, LETTER), 0),
+        (f'Let me see.\n<tool_call>{{"name": "update_seat", "arguments": {{}}}}</tool_call>\n{LETTER}\nBye.', 4),
+        ("x\n" * 20_000 + CALL + "\n" + "y\n" * 20_000, 4),
+        ("", 0),
+    ],
+)
+def test_a_message_to_the_user_may_have_several_lines(completion: Any, steps: int) -> None:
+    assert score(TALK, completion) == pytest.approx(0.7 * steps / 4 + 0.3 * (steps == 4))
+    raw_only = msgspec.structs.replace(TALK, profile=None)
+    if LETTER in str(completion) and steps == 4:
+        assert score(raw_only, said(*TALK.actions)) == pytest.approx(1.0)
+
+
+def test_text_beside_a_tag_may_be_a_thought() -> None:
+    gold = Gold(
+        actions=[CALL, "Bye."], tokens=["update<seat>", "respond<user>"], kinds=["call", "respond"], profile="tools"
+    )
+    tag = '<tool_call>{"name": "update_seat", "arguments": {}}</tool_call>'
+    assert score(gold, f"I look.\n{tag}\nBye.") == pytest.approx(1.0)
+    assert score(gold, f"I look.\n{CALL}\nBye.") == 0
+
+
+def test_a_command_of_several_lines_is_one_action() -> None:
+    edit = "edit 1:1\nimport os\nprint(1)\nend_of_edit"
+    gold = Gold(actions=["ls", edit, "ls"], tokens=["ls", "edit<file>", "ls"], kinds=["command"] * 3, profile="tools")
+    tokens = [canonicalizer("tools").action(action, kind="command")[0] for action in gold.actions]
+    gold = msgspec.structs.replace(gold, tokens=tokens)
+    for completion in ("\n".join(gold.actions), said(*gold.actions), ["ls", edit.replace("1)", "2)"), "ls"]):
+        assert score(gold, completion) == pytest.approx(1.0)
+    assert score(gold, "ls\nls\nls") < 0.5
 
 
 def test_profiles_are_found_by_what_they_reproduce() -> None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 import msgspec
 
+from xskill.canon.parse_call import split_json_call
 from xskill.canon.text import sorted_dumps
 
 _THINKING = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.S)
@@ -19,40 +22,71 @@ _LEAD = re.compile(r"^\s*(?:[-*•>]\s+|\(?\d{1,3}[.):]\s+)?(?:action(?:\s+\d+)?
 _NO_ACTION = re.compile(r"^\s*(?:thought|thinking|reasoning|observation|plan)(?:\s+\d+)?\s*:", re.I)
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What a completion says in one piece: a call, a fenced block, or the text of a message between these."""
+
+    text: str
+    lines: tuple[str, ...]
+    """The actions that it names when each line is one."""
+    aside: bool = False
+    """Text beside a ``<tool_call>``: it may be a thought."""
+
+
 def parse_actions(completion: Any, *, blocks: bool = False) -> list[str]:
     """The actions that a completion names, in order, as raw text.
 
     One a line; list markers, ``Action:``, code fences and quotes around the whole are dropped, as are thoughts
     (``Thought: …``, ``<think>…</think>``) and hallucinated observations. A tool call, as a field of a chat message, in
-    ``<tool_call>`` tags or as a line ``{"name", "arguments"}``, becomes ``name({json})``. Anything else gives [].
+    ``<tool_call>`` tags or as a line ``{"name", "arguments"}``, becomes ``name({json})``; text beside the calls of a
+    message is a thought. Anything else gives [].
 
     Args:
         completion: text, a chat message, or a list of these (of messages only the assistant's count).
         blocks: if there are fenced code blocks, each is one action, and the text around them is none.
     """
+    return [line for part in parse_parts(completion, blocks=blocks) for line in part.lines]
+
+
+def parse_parts(completion: Any, *, blocks: bool = False) -> list[Part]:
+    """The same, for whoever knows that a message, or a command, may have several lines."""
     if isinstance(completion, str):
-        return _from_text(completion, blocks)
+        return _of_text(completion, blocks)
     if isinstance(completion, Mapping):
-        content = completion.get("content")
         calls = completion.get("tool_calls")
+        called = [_from_call(call) for call in calls] if isinstance(calls, (list, tuple)) else []
+        if any(called):
+            return [Part(call, (call,)) for call in called if call]
+        content = completion.get("content")
         parts = content if isinstance(content, (list, tuple)) else [{"text": content}]
         texts = [part.get("text") for part in parts if isinstance(part, Mapping)]
-        found = [action for text in texts if isinstance(text, str) for action in _from_text(text, blocks)]
-        called = [_from_call(call) for call in calls] if isinstance(calls, (list, tuple)) else []
-        return found + [action for action in called if action]
+        return _of_text("\n".join(text for text in texts if isinstance(text, str)), blocks)
     if isinstance(completion, (list, tuple)):
         mine = [m for m in completion if not isinstance(m, Mapping) or m.get("role", "assistant") == "assistant"]
-        return [action for message in mine for action in parse_actions(message, blocks=blocks)]
+        return [part for message in mine for part in parse_parts(message, blocks=blocks)]
     return []
 
 
-def _from_text(text: str, blocks: bool) -> list[str]:
+def _of_text(text: str, blocks: bool) -> list[Part]:
     text = _THINKING.sub("", text)
     if blocks and (found := [block.strip() for block in _BLOCK.findall(text)]):
-        return [block for block in found if block]
-    text = _TOOL_CALL.sub(lambda match: "\n" + " ".join(match.group(1).split()) + "\n", text)
+        return [Part(block, (block,)) for block in found if block]
+    text, tags = _TOOL_CALL.subn(lambda match: "\n" + " ".join(match.group(1).split()) + "\n", text)
     text = _FENCE.sub("", text)
-    return [action for line in text.splitlines() if not _NO_ACTION.match(line) and (action := _from_line(line))]
+    named = [(line, _from_line(line)) for line in text.splitlines() if not _NO_ACTION.match(line)]
+    parts: list[Part] = []
+    for is_call, group in groupby([pair for pair in named if pair[1]], lambda pair: is_call_text(pair[1])):
+        pairs = list(group)
+        if is_call:
+            parts += [Part(action, (action,)) for _, action in pairs]
+        else:
+            parts.append(Part("\n".join(line for line, _ in pairs), tuple(action for _, action in pairs), tags > 0))
+    return parts
+
+
+def is_call_text(action: str) -> bool:
+    """Whether an action is a call ``name({json})``."""
+    return split_json_call(action) is not None
 
 
 def _from_line(line: str) -> str:

@@ -9,19 +9,16 @@ with L the length of the node and m the number of leading actions that match.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
-from xskill.canon.canonicalize import Canonicalizer
-from xskill.canon.parse_call import split_json_call
-from xskill.canon.profile import load_profile
 from xskill.errors import BadRecord
-from xskill.records import Gold, Instance, Kind
+from xskill.records import Gold, Instance
 from xskill.records.instances import COMPLETION_SHARE, STEP_SHARE
-from xskill.tree.completions import parse_actions
+from xskill.tree.completions import parse_parts
+from xskill.tree.matching import matched_steps
 
 DEPTH_FACTOR = 0.5
 
@@ -46,8 +43,9 @@ def reward_of(matched: int, length: int, step_share: float, completion: float) -
 def score(instance: Instance | Gold | Mapping[str, Any] | str, completion: Any) -> float:
     """Reward of a generated completion, whatever it holds: no completion is an error.
 
-    The actions in the completion (:func:`parse_actions`) are canonicalised with the profile of the source episode and
-    compared with the gold tokens, up to the first mismatch. What comes after the last gold action is not looked at.
+    The actions in the completion (:func:`xskill.tree.completions.parse_actions`) are canonicalised with the profile of
+    the source episode and compared with the gold tokens, up to the first mismatch
+    (:func:`xskill.tree.matching.matched_steps`). What comes after the last gold action is not looked at.
 
     Args:
         instance: an instance, its gold, or that as a mapping or as JSON text (a trainer's ``ground_truth``).
@@ -57,8 +55,8 @@ def score(instance: Instance | Gold | Mapping[str, Any] | str, completion: Any) 
         BadRecord: ``instance`` is none.
     """
     gold = gold_of(instance)
-    actions = parse_actions(completion, blocks="command" in gold.kinds)
-    return reward_of(matched_steps(gold, actions), len(gold.tokens), gold.step_share, gold.completion)
+    parts = parse_parts(completion, blocks="command" in gold.kinds)
+    return reward_of(matched_steps(gold, parts), len(gold.tokens), gold.step_share, gold.completion)
 
 
 def gold_of(instance: Instance | Gold | Mapping[str, Any] | str) -> Gold:
@@ -72,31 +70,3 @@ def gold_of(instance: Instance | Gold | Mapping[str, Any] | str) -> Gold:
         return msgspec.convert(value.get("gold", value), Gold)
     except (msgspec.MsgspecError, AttributeError, TypeError, ValueError) as error:
         raise BadRecord(f"no gold of an instance: {error}") from None
-
-
-def matched_steps(gold: Gold, actions: Sequence[str]) -> int:
-    """Number of leading actions that match."""
-    matched = 0
-    for raw, action, token, kind in zip(actions, gold.actions, gold.tokens, gold.kinds, strict=False):
-        if _plain(raw) != _plain(action) and _token(raw, kind, gold) != token:
-            break
-        matched += 1
-    return matched
-
-
-def _token(raw: str, kind: Kind, gold: Gold) -> str | None:
-    if gold.profile is None:
-        return None
-    if kind == "respond" and split_json_call(raw) is not None:
-        return None  # a call is no message to the user
-    return canonicalizer(gold.profile).action(raw, kind=kind, goal_options=gold.options or None)[0]
-
-
-@lru_cache(maxsize=16)
-def canonicalizer(profile: str) -> Canonicalizer:
-    """The canonicalizer of a profile, kept for the life of the process."""
-    return Canonicalizer(load_profile(profile))
-
-
-def _plain(raw: str) -> str:
-    return " ".join(raw.split()).lower()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xskill.canon.profile import PROFILE_NAMES, detect_profile
 from xskill.records import Trajectory
-from xskill.tree.instances import canonicalizer
+from xskill.tree.matching import canonicalizer
 
 
 class Profiles:
