@@ -236,7 +236,7 @@ def test_text_beside_a_tag_may_be_a_thought() -> None:
 
 
 def test_a_command_of_several_lines_is_one_action() -> None:
-    edit = "edit 1:1\nimport os\nprint(1)\nend_of_edit"
+    edit = "edit 1:1\nimport os\nmodel = os.model()\nprint(1)\nend_of_edit"
     gold = Gold(actions=["ls", edit, "ls"], tokens=["ls", "edit<file>", "ls"], kinds=["command"] * 3, profile="tools")
     tokens = [canonicalizer("tools").action(action, kind="command")[0] for action in gold.actions]
     gold = msgspec.structs.replace(gold, tokens=tokens)

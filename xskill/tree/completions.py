@@ -85,8 +85,9 @@ def _of_text(text: str, blocks: bool) -> list[Part]:
 
 
 def is_call_text(action: str) -> bool:
-    """Whether an action is a call ``name({json})``."""
-    return split_json_call(action) is not None
+    """Whether an action is a call ``name({json})``, and not a line of code like ``x = f()``."""
+    call = split_json_call(action)
+    return call is not None and not any(map(str.isspace, call[0]))
 
 
 def _from_line(line: str) -> str:

@@ -65,12 +65,13 @@ def _ends(places: _Places, at: int, gold: Gold, action: str, token: str, kind: K
     stop, found = places.stop[at], []
     if _same(places.lines[at], action, token, kind, gold):
         found = list(range(at + 1, stop + 1)) if kind == "respond" else [at + 1]
-    if stop - at > 1 and not found[1:]:
+    if "\n" in action:
         own = parse_actions(action)
         if len(own) > 1 and list(map(_plain, places.lines[at : at + len(own)])) == list(map(_plain, own)):
             found.append(at + len(own))
-        if kind == "command" and places.starts(at) and _same(places.part[at].text, action, token, kind, gold):
-            found.append(stop)
+    whole = kind == "command" and stop - at > 1 and places.starts(at)
+    if whole and _same(places.part[at].text, action, token, kind, gold):
+        found.append(stop)
     return found
 
 
