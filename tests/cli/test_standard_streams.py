@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -104,3 +106,36 @@ def test_a_pipe_by_its_device_name(folder: Path) -> None:
     assert shell("split F -q --to parquet -o /dev/stdout", "| cat", folder).stdout[:4] == b"PAR1"
     assert shell("split F -q -o /dev/full", "", folder).returncode == 74
     assert shell("split F -q --to parquet -o /dev/full", "", folder).returncode == 74
+
+
+UNBUFFERED = {**ENVIRONMENT, "PYTHONUNBUFFERED": "1"}
+
+
+def long_output(folder: Path) -> Path:
+    """A file whose records are 4 MB, more than a pipe holds."""
+    path = folder / "long.jsonl"
+    texts = [random.Random(i).randbytes(2000).hex() for i in range(1000)]
+    path.write_text("".join(LINE.replace('"t"', f'"{text}"') + "\n" for text in texts))
+    return path
+
+
+@pytest.mark.parametrize("words", ["filter true F --to parquet", "filter true F"])
+def test_all_is_written_without_a_buffer_to_a_pipe_that_does_not_block(words: str, tmp_path: Path) -> None:
+    """As node.js and ssh give their children."""
+    command = [sys.executable, "-m", "xskill", *words.replace("F", str(long_output(tmp_path))).split()]
+    expected = subprocess.run(command, capture_output=True, env=ENVIRONMENT, check=True).stdout
+    read, write = os.pipe()
+    os.set_blocking(write, False)
+    with (
+        subprocess.Popen(command, stdout=write, stderr=subprocess.PIPE, env=UNBUFFERED) as process,
+        open(read, "rb") as out,
+    ):
+        os.close(write)
+        assert out.read() == expected
+    assert process.returncode == 0
+
+
+def test_an_early_end_of_the_reader_is_seen_without_a_buffer(tmp_path: Path) -> None:
+    command = f"{sys.executable} -m xskill filter true --to parquet {long_output(tmp_path)} | head -c 10 | wc -c"
+    done = subprocess.run(["bash", "-c", command + "; echo ${PIPESTATUS[0]}"], capture_output=True, env=UNBUFFERED)
+    assert done.stdout.split() == [b"10", b"141"]

@@ -14,7 +14,7 @@ import os
 import resource
 import struct
 import sys
-from typing import Any
+from typing import Any, BinaryIO
 
 ROWS = 8192
 _LEAST_MEMORY = 4 << 30
@@ -32,21 +32,21 @@ def limit_memory(*paths: str) -> tuple[int, int]:
     return before
 
 
-def _send(letter: bytes, body: bytes) -> None:
-    sys.stdout.buffer.write(letter + struct.pack("<Q", len(body)))
-    sys.stdout.buffer.write(body)
+def _send(out: BinaryIO, letter: bytes, body: bytes) -> None:
+    out.write(letter + struct.pack("<Q", len(body)))
+    out.write(body)
 
 
-def read(path: str, wanted: list[str] | None) -> None:
-    """Send the file as frames; ``wanted`` names the columns to read (those that exist), None is all."""
+def read(path: str, wanted: list[str] | None, out: BinaryIO) -> None:
+    """Send the file as frames to ``out``; ``wanted`` names the columns to read (those that exist), None is all."""
     import polars as pl
 
     metadata = pl.read_parquet_metadata(path)
     lazy = pl.scan_parquet(path)
     schema = lazy.collect_schema()
-    _send(b"K", (metadata.get(SCHEMA_KEY) or _first_tag(lazy, schema)).encode())
-    _send(b"C", json.dumps(schema.names()).encode())
-    _send(b"M", metadata.get(HEADER_KEY, "").encode())
+    _send(out, b"K", (metadata.get(SCHEMA_KEY) or _first_tag(lazy, schema)).encode())
+    _send(out, b"C", json.dumps(schema.names()).encode())
+    _send(out, b"M", metadata.get(HEADER_KEY, "").encode())
     if wanted is not None:
         lazy = lazy.select([name for name in wanted if name in schema])
     for frame in lazy.collect_batches(chunk_size=ROWS, maintain_order=True):
@@ -55,8 +55,8 @@ def read(path: str, wanted: list[str] | None) -> None:
             body = io.BytesIO()
             # In its newest form polars would send all strings of the row group with every slice of it.
             frame.write_ipc_stream(body, compat_level=pl.CompatLevel.oldest())
-            _send(b"F", body.getvalue())
-    _send(b"Z", b"")
+            _send(out, b"F", body.getvalue())
+    _send(out, b"Z", b"")
 
 
 def _check_dates(frame: Any) -> None:
@@ -82,13 +82,13 @@ def main() -> int:
     path, wanted = sys.argv[1], json.loads(sys.argv[2])
     limit_memory(path)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    try:
-        read(path, wanted)
-    except BrokenPipeError:
-        return 0
-    except BaseException as error:  # a panic of polars is no Exception
-        _send(b"E", str(error).split("\n", 1)[0].encode("utf-8", "replace"))
-    sys.stdout.buffer.flush()
+    with open(1, "wb", closefd=False) as out:  # sys.stdout may be without a buffer, and write in parts
+        try:
+            read(path, wanted, out)
+        except BrokenPipeError:
+            os._exit(0)
+        except BaseException as error:  # a panic of polars is no Exception
+            _send(out, b"E", str(error).split("\n", 1)[0].encode("utf-8", "replace"))
     return 0
 
 

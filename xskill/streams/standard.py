@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import sys
 from typing import Any
 
@@ -27,7 +28,10 @@ def reserve() -> None:
 
 
 def to_stdout(data: Any) -> None:
-    """Write bytes to standard output, at once.
+    """Write bytes to standard output, at once and all of them.
+
+    Beneath Python's buffer, which may be off (``PYTHONUNBUFFERED``), a write may take a part of the bytes, or none
+    when the pipe is full and does not block.
 
     Raises:
         BrokenPipeError: nobody reads any more.
@@ -35,8 +39,15 @@ def to_stdout(data: Any) -> None:
     """
     clear_bars()
     try:
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
+        sys.stdout.flush()
+        stream: Any = sys.stdout.buffer
+        stream = getattr(stream, "raw", stream)
+        rest = memoryview(data).cast("B")
+        while rest:
+            written = stream.write(rest)
+            if written is None:
+                select.select([], [stream], [])
+            rest = rest[written or 0 :]
     except BrokenPipeError:
         raise
     except OSError as error:
