@@ -7,6 +7,7 @@ from typing import Any
 
 from xskill.bank.model import Bank
 from xskill.records import Skill
+from xskill.streams.terminal import clean_line
 
 PARTS = ("tier", "task_type", "title", "principle", "when_to_apply", "when_not", "steps", "status", "evidence", "extra")
 
@@ -67,7 +68,7 @@ def as_text(old: Bank, new: Bank) -> str:
                 lines.append(f"    {part} differs")
             else:
                 lines += [f"    - {part}: {getattr(before, part)}", f"    + {part}: {getattr(after, part)}"]
-    return "\n".join(lines)
+    return "\n".join(map(clean_line, lines))
 
 
 def _line(skill: Skill) -> str:

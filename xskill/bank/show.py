@@ -8,6 +8,7 @@ from xskill.bank.agent_skills import evidence_lines
 from xskill.bank.model import Bank
 from xskill.bank.prompt import HEADINGS, estimate_tokens, render_prompt
 from xskill.records import Skill
+from xskill.streams.terminal import clean_line
 
 
 def as_rows(bank: Bank, only: str | None = None) -> dict[str, Any]:
@@ -24,7 +25,7 @@ def as_rows(bank: Bank, only: str | None = None) -> dict[str, Any]:
 def as_text(bank: Bank, only: str | None = None) -> str:
     """One line of facts, then the skills by tier; of one skill (``only``) the whole record."""
     if only is not None:
-        return "\n".join(line for skill in bank.skills if skill.id == only for line in _whole(skill))
+        return "\n".join(clean_line(line) for skill in bank.skills if skill.id == only for line in _whole(skill))
     counts = [f"{sum(skill.tier == tier for skill in bank.skills)} {tier}" for tier in HEADINGS]
     facts = [f"bank {bank.version}", ", ".join(counts), f"about {estimate_tokens(render_prompt(bank.skills)):,} tokens"]
     if bank.header.parent:
@@ -42,7 +43,7 @@ def as_text(bank: Bank, only: str | None = None) -> str:
             for skill in chosen:
                 if skill.task_type == task_type:
                     lines += ["", *(f"  {line}" for line in _short(skill))]
-    return "\n".join(lines)
+    return "\n".join(map(clean_line, lines))
 
 
 def _short(skill: Skill) -> list[str]:

@@ -48,7 +48,6 @@ def show(
     from xskill.bank.model import read_bank
     from xskill.bank.show import as_rows, as_text
     from xskill.streams.run import Run
-    from xskill.streams.terminal import clean
     from xskill.streams.write import write_text
 
     found = read_bank(bank_path(file, bank), Run("bank show", quiet=quiet))
@@ -57,7 +56,7 @@ def show(
     if as_json:
         write_text(output, msgspec.json.encode(as_rows(found, skill)).decode())
     else:
-        write_text(output, clean(as_text(found, skill)))
+        write_text(output, as_text(found, skill))
 
 
 def diff(
@@ -78,9 +77,8 @@ def diff(
     from xskill.bank.diff import as_rows, as_text
     from xskill.bank.model import read_bank
     from xskill.streams.run import Run
-    from xskill.streams.terminal import clean
     from xskill.streams.write import write_text
 
     run = Run("bank diff", quiet=quiet)
     old, new = read_bank(bank, run), read_bank(file_or_pipe(file), run)
-    write_text(output, msgspec.json.encode(as_rows(old, new)).decode() if as_json else clean(as_text(old, new)))
+    write_text(output, msgspec.json.encode(as_rows(old, new)).decode() if as_json else as_text(old, new))
