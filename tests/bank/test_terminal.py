@@ -1,4 +1,4 @@
-"""Banks and terminals: nobody waits for a person to type JSON, and no text of a bank forges a line or a control code."""
+"""Banks and terminals: nobody waits for a person to type JSON, and no text of a bank forges a line."""
 
 from __future__ import annotations
 
