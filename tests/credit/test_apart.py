@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -9,11 +10,17 @@ import sys
 import time
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
+import numpy as np
+import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.command import ENVIRONMENT, xskill
 from tests.credit.test_command import record, rows, write
+from xskill.rollouts.table import _first_equal
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="there is no fork elsewhere")
 
@@ -199,3 +206,12 @@ def test_a_stopped_command_leaves_no_process_at_work(table: Path, tmp_path: Path
     assert process.returncode == code
     assert errors.decode().splitlines() == (["xskill: interrupted"] if code == 130 else [])
     assert not Path(f"/proc/{(tmp_path / 'pid').read_text()}/exe").exists()
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.sampled_from(["", "a", "b", None]))), st.booleans())
+def test_equal_rows_are_found_without_trust_in_hashes(pairs: list[tuple[int, str | None]], collide: bool) -> None:
+    groups, texts = [group for group, _ in pairs], [text for _, text in pairs]
+    hashes = pl.Series([0] * len(pairs), dtype=pl.UInt64)
+    with mock.patch.object(pl.Series, "hash", return_value=hashes) if collide else contextlib.nullcontext():
+        first = _first_equal(np.array(groups, np.int64), pl.Series(texts, dtype=pl.String))
+    assert first.tolist() == [pairs.index(pair) for pair in pairs]

@@ -25,6 +25,9 @@ from xskill.streams.columns import all_finite, schema_of
 from xskill.streams.contract import tag_of
 from xskill.streams.parquet import check_footer
 
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+"""2^64 over the golden ratio: spreads small numbers over all bits."""
+
 
 @dataclass(frozen=True, slots=True)
 class Table:
@@ -114,15 +117,17 @@ def _read(path: str, columns: list[str] | None) -> pl.DataFrame | None:
 
 def _first_equal(groups: Ints, texts: pl.Series) -> Ints:
     """[n] the first row with the same group and text as each row."""
-    first = _first(groups, texts.hash())
-    if texts.gather(first).ne_missing(texts).any():  # two texts with one hash
-        first = _first(groups, texts)
-    return first.to_numpy().astype(np.int64)
-
-
-def _first(groups: Ints, keys: pl.Series) -> pl.Series:
-    rows = pl.DataFrame({"group": groups, "key": keys}).with_row_index("row")
-    return rows.select(pl.col("row").first().over("group", "key")).to_series()
+    keys = texts.hash().to_numpy() ^ (groups.astype(np.uint64) * _ODD)
+    order = np.argsort(keys, kind="stable")
+    ascending = keys[order]
+    begins = np.ones(len(keys), bool)
+    begins[1:] = ascending[1:] != ascending[:-1]
+    first = np.empty(len(keys), np.int64)
+    first[order] = order[np.maximum.accumulate(np.where(begins, np.arange(len(keys)), 0))]
+    if (groups[first] != groups).any() or texts.gather(first).ne_missing(texts).any():  # two of them with one key
+        rows = pl.DataFrame({"group": groups, "text": texts}).with_row_index("row")
+        first = rows.select(pl.col("row").first().over("group", "text")).to_series().to_numpy().astype(np.int64)
+    return first
 
 
 def _codes(texts: pl.Series) -> Ints:
