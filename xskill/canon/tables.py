@@ -17,7 +17,8 @@ def read_table(source: Input) -> Iterator[dict[str, Any] | BadRecord]:
         BadRecord: no valid Parquet, one that needs more memory than its size explains, or one of ours with columns of
             another type.
     """
-    from xskill.streams.parquet import own_kind, read_frames, values_of
+    from xskill.streams.frames import values_of
+    from xskill.streams.parquet import own_kind, read_frames
 
     number = 0
     for frame in read_frames(source):

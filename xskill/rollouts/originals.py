@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from xskill.errors import BadData, BadRecord
-from xskill.records import Trajectory, convert, decode, encode
+from xskill.records import Trajectory, decode
 from xskill.streams.lines import iter_lines
 from xskill.streams.source import Input
 
@@ -33,6 +33,8 @@ CREDIT_COLUMNS = (
     "skipped",
 )
 """Columns of a trajectory that credit adds, and replaces when they are there."""
+_ROWS = 512
+"""Rows of a frame that are copied at a time."""
 
 
 class FileLines:
@@ -130,7 +132,7 @@ def _lines(originals: Originals, with_credits: bool) -> Iterator[bytes]:
         elif isinstance(block, list):
             lines = (block[number] for number in numbers)
         else:
-            lines = (_row_as_line(block.row(number, named=True), with_credits) for number in numbers)
+            lines = _rows_as_lines(block, numbers, with_credits)
         if with_credits or not originals.credited:
             yield from lines
             continue
@@ -138,12 +140,16 @@ def _lines(originals: Originals, with_credits: bool) -> Iterator[bytes]:
             yield without_credits(line) if (index, number) in originals.credited else line
 
 
-def _row_as_line(cells: dict[str, Any], with_credits: bool) -> bytes:
-    from xskill.streams.columns import unpack
+def _rows_as_lines(frame: Any, numbers: Sequence[int], with_credits: bool) -> Iterator[bytes]:
+    from xskill.streams.frames import records_of
 
     if not with_credits:
-        cells = {name: cell for name, cell in cells.items() if name not in CREDIT_COLUMNS}
-    return encode(convert(unpack(cells, Trajectory), Trajectory))
+        frame = frame.drop(CREDIT_COLUMNS, strict=False)
+    for start in range(0, len(numbers), _ROWS):
+        for row in records_of(frame[numbers[start : start + _ROWS]], Trajectory):
+            if isinstance(row, BadRecord):
+                raise row
+            yield row[0]
 
 
 def without_credits(line: bytes) -> bytes:

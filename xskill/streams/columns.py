@@ -11,6 +11,7 @@ import math
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -25,76 +26,116 @@ _LONGEST = 40
 _PLAIN: dict[Any, Any] = {str: pl.String, int: pl.Int64, float: pl.Float64, bool: pl.Boolean}
 
 
+class Shape(msgspec.Struct, frozen=True):
+    """How the values of a type stand in a column."""
+
+    dtype: Any
+    item: Shape | None = None
+    """Of the entries of a list."""
+    record: Any = None
+    """The record type of a struct."""
+    parse: Callable[[str], Any] | None = None
+    """Of JSON text."""
+
+    @property
+    def plain(self) -> bool:
+        """Whether a cell already is the JSON value."""
+        return self.parse is None and self.record is None and (self.item is None or self.item.plain)
+
+
 class Column(msgspec.Struct, frozen=True):
-    """One Parquet column of a record field: its dtype and how a value goes in and comes out."""
+    """One Parquet column of a record field."""
 
     field: str
+    """The attribute."""
+    key: str
+    """The name in JSON."""
     name: str
-    dtype: Any
+    """Of the column."""
+    shape: Shape
     default: Any
-    pack: Callable[[Any], Any]
-    unpack: Callable[[Any], Any]
+    """What null means; None for null, and for a field that must be there."""
+    usual: Any
+    """The default as a cell, which need not be said; None when only null says it."""
+    shared: bool = False
+    """Whether the numbers of the field stand in one column, and its lists in another."""
 
 
-_columns: dict[Any, tuple[Column, ...]] = {}
-
-
-def columns_of(kind: type[Any]) -> tuple[Column, ...]:
+@cache
+def columns_of(kind: Any) -> tuple[Column, ...]:
     """Columns of a contract, in field order."""
-    if kind not in _columns:
-        _columns[kind] = _derive(kind)
-    return _columns[kind]
-
-
-def _derive(kind: type[Any]) -> tuple[Column, ...]:
     found: list[Column] = []
     hints = typing.get_type_hints(kind)
     for field in msgspec.structs.fields(kind):
-        default = None if field.default is msgspec.NODEFAULT else field.default
-        inner = _without_null(hints[field.name])
+        name, inner, default = field.name, _without_null(hints[field.name]), _default(field)
         if _number_or_list(inner):
-            found.append(Column(field.name, field.name, pl.Float64, default, _scalar, _same))
-            found.append(Column(field.name, field.name + TOKENS, pl.List(pl.Float64), default, _tokens, _same))
+            found.append(Column(name, name, name, Shape(pl.Float64), default, None, True))
+            found.append(Column(name, name, name + TOKENS, _list_of(Shape(pl.Float64)), default, None, True))
         else:
-            dtype, pack, unpack = _shape(inner)
-            found.append(Column(field.name, field.encode_name, dtype, default, pack, unpack))
+            key, shape = field.encode_name, _shape(inner)
+            found.append(Column(name, key, key, shape, default, _usual(default, shape)))
     return tuple(found)
+
+
+@cache
+def named_columns(kind: Any) -> dict[str, Column]:
+    """The same by their names."""
+    return {column.name: column for column in columns_of(kind)}
+
+
+def _default(field: msgspec.structs.FieldInfo) -> Any:
+    if field.default_factory is not msgspec.NODEFAULT:
+        return field.default_factory()
+    return None if field.default is msgspec.NODEFAULT else field.default
+
+
+def _usual(default: Any, shape: Shape) -> Any:
+    if default is None or shape.parse is not None:
+        return to_text(default)
+    return default if shape.item is None and shape.record is None else None
 
 
 def schema_of(kind: type[Record]) -> dict[str, Any]:
     """Column name → polars dtype; the first column is ``schema``, the record's tag."""
-    return {"schema": pl.String, **{column.name: column.dtype for column in columns_of(kind)}}
+    return {"schema": pl.String, **{column.name: column.shape.dtype for column in columns_of(kind)}}
 
 
-def pack(record: Any) -> dict[str, Any]:
-    """A record as a row of plain values, with its defaults filled in."""
-    return {column.name: column.pack(getattr(record, column.field)) for column in columns_of(type(record))}
-
-
-def unpack(row: dict[str, Any], kind: type[Any]) -> dict[str, Any]:
+def unpack(row: dict[str, Any], kind: Any) -> dict[str, Any]:
     """A row as the plain value of a record: nulls left out, JSON text parsed, unknown columns kept as they are.
 
     Raises:
         BadRecord: a JSON text column holds no JSON.
     """
     value: dict[str, Any] = {}
-    known = {column.name: column for column in columns_of(kind)}
+    known = named_columns(kind)
     for name, cell in row.items():
         if cell is None:
             continue
         column = known.get(name)
         if column is None:
             value[name] = cell
-        elif column.default is None or cell != column.default:  # a default is left out, as in JSON lines
+        elif cell != column.usual:  # a default is left out, as in JSON lines
             try:
-                cell = column.unpack(cell)
+                value[column.key] = _unpacked(cell, column.shape)
             except (msgspec.DecodeError, RecursionError) as error:
                 raise BadRecord(f"a cell that should be JSON text: {error}", path=name) from None
             except BadRecord as error:
                 error.path = f"{name}.{error.path}"
                 raise
-            value[column.name.removesuffix(TOKENS) if column.name != column.field else name] = cell
     return value
+
+
+def _unpacked(cell: Any, shape: Shape) -> Any:
+    if cell is None or shape.plain:
+        return cell
+    if shape.item is not None:
+        return [_unpacked(entry, shape.item) for entry in cell]
+    return msgspec.json.decode(cell) if shape.parse is not None else unpack(cell, shape.record)
+
+
+def to_text(value: Any) -> str | None:
+    """What has no fixed form, as it stands in a cell."""
+    return None if value is None else msgspec.json.encode(value).decode()
 
 
 def plain(value: Any) -> Any:
@@ -122,11 +163,11 @@ def lacking(names: Iterable[str], kind: type[Any]) -> str | None:
     return next((name for name in needed if name not in there), None)
 
 
-def misfit(schema: Mapping[str, Any], kind: type[Any]) -> str | None:
+def misfit(schema: Mapping[str, Any], kind: Any) -> str | None:
     """The first column that cannot hold the values of ``kind``'s field; None when all can."""
     for column in columns_of(kind):
-        if column.name in schema and not _fits(schema[column.name], column.dtype):
-            found, wanted = (str(dtype) for dtype in (schema[column.name], column.dtype))
+        if column.name in schema and not _fits(schema[column.name], column.shape.dtype):
+            found, wanted = (str(dtype) for dtype in (schema[column.name], column.shape.dtype))
             return f"the column {column.name!r} is {found[:_LONGEST]}, expected {wanted[:_LONGEST]}"
     return None
 
@@ -198,44 +239,20 @@ def _number_or_list(hint: Any) -> bool:
     return set(typing.get_args(hint)) == {float, list[float]}
 
 
-def _shape(hint: Any) -> tuple[Any, Callable[[Any], Any], Callable[[Any], Any]]:
-    """dtype, pack and unpack of one type."""
+def _shape(hint: Any) -> Shape:
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if hint in _PLAIN:
-        return _PLAIN[hint], _same, _same
+        return Shape(_PLAIN[hint])
     if origin is typing.Literal:
-        return pl.String, _same, _same
+        return Shape(pl.String)
     if isinstance(hint, type) and issubclass(hint, Record):
-        dtype = pl.Struct({column.name: column.dtype for column in columns_of(hint)})
-        return dtype, lambda value: None if value is None else pack(value), lambda cell: unpack(cell, hint)
+        dtype = pl.Struct({column.name: column.shape.dtype for column in columns_of(hint)})
+        return Shape(dtype, record=hint)
     pair = origin is tuple and len(set(inner)) == 1
     if origin is list or pair:
-        dtype, pack_one, unpack_one = _shape(_without_null(inner[0]))
-        if pack_one is _same:
-            return pl.List(dtype), _list, _same
-        return (
-            pl.List(dtype),
-            lambda value: None if value is None else [pack_one(entry) for entry in value],
-            lambda cell: [unpack_one(entry) for entry in cell],
-        )
-    return pl.String, _to_json, msgspec.json.decode
+        return _list_of(_shape(_without_null(inner[0])))
+    return Shape(pl.String, parse=msgspec.json.Decoder(hint).decode)
 
 
-def _same(value: Any) -> Any:
-    return value
-
-
-def _list(value: Any) -> Any:
-    return None if value is None else list(value)
-
-
-def _scalar(value: Any) -> Any:
-    return None if isinstance(value, list) else value
-
-
-def _tokens(value: Any) -> Any:
-    return value if isinstance(value, list) else None
-
-
-def _to_json(value: Any) -> Any:
-    return None if value is None else msgspec.json.encode(value).decode()
+def _list_of(item: Shape) -> Shape:
+    return Shape(pl.List(item.dtype), item=item)

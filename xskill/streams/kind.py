@@ -58,7 +58,7 @@ def read_any(files: Sequence[str], run: Run) -> AnyStream:
                 continue
             if header is not None and kind not in _BEHIND[type(header)]:
                 kind = _BEHIND[type(header)][0]  # its records then say that they are of another contract
-            return AnyStream(kind, header, _decoded(itertools.chain([entry], raw), kind, run))
+            return AnyStream(kind, header, _records(itertools.chain([entry], raw), kind, run))
         except BadRecord as error:
             run.unreadable(error.at(entry.file, entry.line, raw=entry.data))
     if header is None or run.rejected:
@@ -92,7 +92,7 @@ def write_raw(records: Iterable[RawRecord], path: str | None) -> None:
             if entry.is_header:
                 continue
             try:
-                out.write(decode(entry.data, kind))
+                out.write(_decoded(entry, kind))
             except BadRecord as error:
                 raise explained(error, entry.data, kind).at(entry.file, entry.line) from None
 
@@ -106,7 +106,7 @@ def contract(raw: RawRecord) -> type[Record]:
     return CONTRACTS[contract_of(raw.data).removeprefix("xskill.").removesuffix("/1")]
 
 
-def _decoded(raw: Iterable[RawRecord], kind: type[Record], run: Run) -> Iterator[Record]:
+def _records(raw: Iterable[RawRecord], kind: type[Record], run: Run) -> Iterator[Record]:
     for entry in raw:
         if entry.is_header and kind in _BEHIND[contract(entry)]:
             if entry.tag != "xskill.credits/1":  # credits of several files are one stream
@@ -114,7 +114,7 @@ def _decoded(raw: Iterable[RawRecord], kind: type[Record], run: Run) -> Iterator
             continue
         run.read += 1
         try:
-            record = decode(entry.data, kind)
+            record = _decoded(entry, kind)
         except BadRecord as error:
             run.bad(explained(error, entry.data, kind, run.command).at(entry.file, entry.line, raw=entry.data))
             continue
@@ -122,3 +122,7 @@ def _decoded(raw: Iterable[RawRecord], kind: type[Record], run: Run) -> Iterator
         yield record
     if run.rejected:
         run.check_input()
+
+
+def _decoded(entry: RawRecord, kind: type[Record]) -> Record:
+    return entry.record if isinstance(entry.record, kind) else decode(entry.data, kind)

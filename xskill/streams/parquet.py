@@ -12,15 +12,16 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, TypeVar
 
-import msgspec
 import polars as pl
 
 from xskill.errors import BadRecord
-from xskill.records import CONTRACTS, Record, convert, decode, encode
-from xskill.streams.columns import all_finite, check_finite, columns_of, lacking, misfit, plain, unpack
+from xskill.records import CONTRACTS, Record, decode
+from xskill.streams.columns import columns_of, lacking, misfit
 from xskill.streams.contract import has_tag, known_tag, tag_of, unknown_contract, where_from, wrong_stream
+from xskill.streams.frames import records_of
 from xskill.streams.source import Input
 
 R = TypeVar("R")
@@ -90,22 +91,29 @@ def read_rows(
     source: Input, kind: type[R], take_header: Callable[[bytes], None] = lambda _: None, reader: str | None = None
 ) -> Iterator[R | BadRecord]:
     """Yield the rows of a Parquet input as records of ``kind``; a row that breaks the contract as its error."""
-    slim = not issubclass(kind, Record)
-    wanted = [column.name for column in columns_of(kind)] if slim else None
+    for row in read_lines(source, kind, take_header, reader):
+        yield row if isinstance(row, BadRecord) else row[1]
+
+
+def read_lines(
+    source: Input, kind: type[R], take_header: Callable[[bytes], None] = lambda _: None, reader: str | None = None
+) -> Iterator[tuple[bytes, R] | BadRecord]:
+    """The same, each record with its line of JSON."""
+    slim: Any = None if issubclass(kind, Record) else kind
+    wanted = [column.name for column in columns_of(slim)] if slim else None
     for frame in read_frames(source, wanted, take_header, kind=kind, reader=reader):
         form: Any = kind if has_tag(kind) else own_kind(frame, source.name)
-        for value in values_of(frame, form):
-            try:
-                if isinstance(value, BadRecord):
-                    yield value
-                elif form is None or form is kind:
-                    yield convert(value, kind)
-                else:
-                    yield decode(encode(convert(value, form)), kind)
-            except BadRecord as error:
-                yield error
-            except (msgspec.MsgspecError, TypeError) as error:
-                yield BadRecord(f"a cell is not what its column promises: {error}")
+        rows = records_of(frame, form or kind, foreign=form is None)
+        yield from rows if form in (None, kind) else map(partial(_as_other, kind), rows)
+
+
+def _as_other(kind: type[R], row: tuple[bytes, Any] | BadRecord) -> tuple[bytes, R] | BadRecord:
+    if isinstance(row, BadRecord):
+        return row
+    try:
+        return row[0], decode(row[0], kind)
+    except BadRecord as error:
+        return error
 
 
 def own_kind(frame: pl.DataFrame, name: str) -> type[Record] | None:
@@ -121,18 +129,6 @@ def own_kind(frame: pl.DataFrame, name: str) -> type[Record] | None:
     if why := misfit(frame.schema, kind):
         raise BadRecord(why, file=name)
     return kind
-
-
-def values_of(frame: pl.DataFrame, kind: type[Any] | None) -> Iterator[dict[str, Any] | BadRecord]:
-    """The rows of a frame as plain values: those of ``kind``, unpacked, or of a foreign table when it is None."""
-    finite = kind is None or all_finite(frame)
-    for row in frame.iter_rows(named=True):
-        try:
-            if not finite:
-                check_finite(row)
-            yield plain(row) if kind is None else unpack(row, kind)
-        except BadRecord as error:
-            yield error
 
 
 def kind_of(source: Input) -> str:

@@ -7,7 +7,6 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Any
 
 import msgspec
 import polars as pl
@@ -15,8 +14,8 @@ import polars as pl
 from xskill.errors import CannotWrite
 from xskill.records import Record, encode
 from xskill.streams.atomic import AtomicFile
-from xskill.streams.columns import pack, schema_of
 from xskill.streams.contract import tag_of
+from xskill.streams.frames import frame_of
 from xskill.streams.parquet_child import HEADER_KEY, SCHEMA_KEY
 from xskill.streams.standard import to_stdout
 
@@ -32,11 +31,10 @@ class ParquetWriter:
     def __init__(self, path: str | None, kind: type[Record]) -> None:
         self._kind = kind
         self._path = path
-        self._schema = schema_of(kind)
         self._tag = tag_of(kind)
         self._target = AtomicFile(path) if path is not None else None
         self._header: str | None = None
-        self._rows: list[dict[str, Any]] = []
+        self._records: list[Record] = []
         self._parts = tempfile.TemporaryDirectory(prefix="xskill-")
         self._n_parts = 0
 
@@ -58,21 +56,19 @@ class ParquetWriter:
         self._header = encode(record).decode()
 
     def write(self, record: Record) -> None:
-        row = pack(record)
-        row["schema"] = self._tag
-        self._rows.append(row)
-        if len(self._rows) == _BATCH:
+        self._records.append(record)
+        if len(self._records) == _BATCH:
             self._flush()
 
     def write_line(self, line: bytes) -> None:
         self.write(msgspec.json.decode(line, type=self._kind))
 
     def _flush(self) -> None:
-        if self._rows or not self._n_parts:
-            frame = pl.DataFrame(self._rows, schema=self._schema, orient="row")
+        if self._records or not self._n_parts:
+            frame = frame_of(self._records, self._kind)
             with _telling(self._parts.name):
                 frame.write_ipc(os.path.join(self._parts.name, f"{self._n_parts:08d}.arrow"))
-            self._rows.clear()
+            self._records.clear()
             self._n_parts += 1
 
     def _finish(self) -> None:

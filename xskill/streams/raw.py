@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from xskill.errors import BadData, BadRecord, NoRecord
 from xskill.streams.lines import iter_lines
@@ -30,6 +30,8 @@ class RawRecord(NamedTuple):
     tag: str | None
     """Its contract, e.g. ``xskill.trajectory/1``; None when it does not say."""
     data: bytes
+    record: Any = None
+    """What it is, where it had to be decoded anyway."""
 
     @property
     def is_header(self) -> bool:
@@ -149,19 +151,19 @@ def _released(line: bytes) -> str | None:
 
 
 def _rows(source: Input, bad: Callable[[BadRecord], None]) -> Iterator[RawRecord]:
-    from xskill.records import CONTRACTS, encode
-    from xskill.streams.parquet import kind_of, read_rows
+    from xskill.records import CONTRACTS
+    from xskill.streams.parquet import kind_of, read_lines
 
     headers: list[bytes] = []
     tag = kind_of(source)
     name = tag.removeprefix("xskill.").removesuffix("/1")
-    rows = read_rows(source, CONTRACTS[name], headers.append)
+    rows = read_lines(source, CONTRACTS[name], headers.append)
     first = next(rows, None)
     for header in headers:
         match = _TAG.search(header)
         yield RawRecord(source.name, 0, match.group(1).decode() if match else None, header)
-    for number, record in enumerate(() if first is None else itertools.chain([first], rows), 1):
-        if isinstance(record, BadRecord):
-            bad(record.at(source.name, number))
+    for number, row in enumerate(() if first is None else itertools.chain([first], rows), 1):
+        if isinstance(row, BadRecord):
+            bad(row.at(source.name, number))
         else:
-            yield RawRecord(source.name, number, tag, encode(record))
+            yield RawRecord(source.name, number, tag, *row)

@@ -13,6 +13,7 @@ import polars as pl
 from xskill.errors import UsageError
 from xskill.records import CONTRACTS, Node, Record, TreeHeader
 from xskill.streams.columns import columns_of
+from xskill.streams.frames import series_of
 from xskill.streams.kind import read_any
 from xskill.streams.run import Run
 
@@ -67,19 +68,14 @@ class _Test:
         for name in names:
             if name not in known and name not in derived:
                 raise UsageError(f"filter: no column {name!r}; there are {', '.join([*known, *derived])}")
-        self._as_text = sorted({name for name in names if name in known and known[name].unpack is msgspec.json.decode})
+        self._as_text = sorted({name for name in names if name in known and known[name].shape.parse is not None})
         self._columns = [known[name] for name in dict.fromkeys(names) if name in known]
         self._derived = {name: derived[name] for name in dict.fromkeys(names) if name in derived}
 
     def __call__(self, records: Sequence[Record]) -> list[bool]:
         if not records:
             return []
-        data: dict[str, Any] = {
-            column.name: pl.Series(
-                column.name, [column.pack(getattr(record, column.field)) for record in records], dtype=column.dtype
-            )
-            for column in self._columns
-        }
+        data: dict[str, Any] = {column.name: series_of(column, records) for column in self._columns}
         for name, (field, dtype) in self._derived.items():
             data[name] = pl.Series(name, [len(getattr(record, field)) for record in records], dtype=dtype)
         frame = pl.DataFrame(data) if data else pl.DataFrame({"": [0] * len(records)})
