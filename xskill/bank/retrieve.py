@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from xskill.bank.model import Bank
-from xskill.bank.prompt import estimate_tokens, skill_lines
+from xskill.bank.prompt import skill_lines
 from xskill.bank.similarity import text_of, words
 from xskill.records import Skill
+from xskill.streams.model_text import estimate_tokens
 
 Floats = npt.NDArray[np.float64]
 Encoder = Callable[[Sequence[str]], Floats]
@@ -95,8 +96,8 @@ def retrieve(
     best hit tells it. Mistakes: those without a type, and those of the type.
 
     Args:
-        budget: tokens (:func:`xskill.bank.prompt.estimate_tokens`). Skills that don't fit are left out: mistakes and
-            general skills give way before task skills, later ones before earlier ones.
+        budget: tokens (:func:`xskill.streams.model_text.estimate_tokens`). Skills that don't fit are left out: mistakes
+            and general skills give way before task skills, later ones before earlier ones.
     """
     scores = _scores(index, task)
     eligible = scores >= threshold

@@ -6,8 +6,9 @@ from typing import Any
 
 from xskill.bank.agent_skills import evidence_lines
 from xskill.bank.model import Bank
-from xskill.bank.prompt import HEADINGS, estimate_tokens, render_prompt
+from xskill.bank.prompt import HEADINGS, render_prompt
 from xskill.records import Skill
+from xskill.streams.model_text import estimate_tokens
 from xskill.streams.terminal import clean_line
 
 

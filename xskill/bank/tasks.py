@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from xskill.bank.prompt import estimate_tokens, render_prompt
+from xskill.bank.prompt import render_prompt
 from xskill.bank.retrieve import Hit
 from xskill.errors import BadRecord
+from xskill.streams.model_text import estimate_tokens
 from xskill.streams.raw import iter_raw
 from xskill.streams.run import Run
 

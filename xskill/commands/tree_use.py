@@ -217,11 +217,12 @@ def context(
 
     from xskill.errors import BadData, UsageError
     from xskill.records import Episode
+    from xskill.streams.model_text import estimate_tokens
     from xskill.streams.read import read_records
     from xskill.streams.run import Run
     from xskill.streams.terminal import clean
     from xskill.streams.text import open_lines
-    from xskill.tree.context import Card, card, deck_of, estimate_tokens
+    from xskill.tree.context import Card, card, deck_of
     from xskill.tree.model import read_tree
 
     if form not in ("jsonl", "text"):

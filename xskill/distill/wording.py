@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-LONGEST_QUOTE = 120
+from xskill.streams.model_text import named as named
+from xskill.streams.model_text import quote as quote
+
 LONGEST_TITLE = 90
 
 VERBS = {
@@ -43,22 +45,6 @@ CLASSES = frozenset(
 """Roles that name a class of things: "a surface"; any other role names one thing: "the fridge"."""
 
 _TOKEN = re.compile(r"([^<>]*)<(.*)>\Z", re.DOTALL)
-_PLAIN = re.compile(r"[a-z0-9]+([ _-][a-z0-9]+)?\Z")
-_COMMANDING = re.compile(r"\b(ignore|disregard|forget|override|instruction|prompt|system|assistant|secret|password)")
-
-
-def quote(text: str) -> str:
-    """Observed text as data: one line without control characters, in backticks, at most 120 characters."""
-    kept = "".join(c if c.isprintable() else " " for c in text)
-    line = " ".join(kept.replace("`", "'").split())
-    return f"`{line if len(line) <= LONGEST_QUOTE else line[: LONGEST_QUOTE - 1] + '…'}`"
-
-
-def named(text: str) -> str:
-    """A name from a log: as it stands if it is one or two plain words, else quoted."""
-    if _PLAIN.match(text) and not _COMMANDING.search(text):
-        return text.replace("_", " ")
-    return quote(text)
 
 
 def split_token(token: str) -> tuple[str, str]:

@@ -14,6 +14,7 @@ import msgspec
 
 from xskill.errors import UsageError
 from xskill.records import Node, Slot
+from xskill.streams.model_text import NOTE, estimate_tokens, exact, named
 from xskill.tree.model import XTree, by_id, roots
 from xskill.tree.numbers import count, percent, plural
 from xskill.tree.reward import refuse_failures
@@ -32,11 +33,6 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
     """Empty when the tree knows nothing that fits."""
     n_tokens: int
     """Estimate, at four characters a token."""
-
-
-def estimate_tokens(text: str) -> int:
-    """Tokens of a text, at four characters each: no tokenizer is right for every model."""
-    return -(-len(text) // 4)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +117,11 @@ def card(
         held = deck.inside[row.node.id]
         if not any(row.node.id in deck.inside[other.node.id] or other.node.id in held for _, other in chosen):
             chosen.append((done, row))
-    header = f"Routines for the task type {task_type}" if task_type is not None else "Routines"
+    header = f"Routines for the task type {named(task_type)}" if task_type is not None else "Routines"
     bullets = [_bullet(row, done, deck.corpus) for done, row in chosen]
     while bullets:
-        text = "\n".join([header, deck.provenance, *bullets, PLAN])
+        lines = [header, deck.provenance, *bullets, PLAN]
+        text = "\n".join([*lines, NOTE] if any("`" in line for line in lines) else lines)
         if budget is None or estimate_tokens(text) <= budget:
             return text
         bullets.pop()
@@ -164,12 +161,8 @@ def _steps(node: Node) -> list[str]:
         args = []
         for slot in sorted(slots[step], key=lambda slot: slot.index):
             if slot.constant is not None:
-                args.append(slot.constant)
+                args.append(exact(slot.constant))
             else:
                 args.append(names.setdefault(slot.variable, f"<obj{len(names) + 1}>" if names else "<obj>"))
-        steps.append(_one_line(token + (f"({', '.join(args)})" if args else "")))
+        steps.append(exact(token) + (f"({', '.join(args)})" if args else ""))
     return steps
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
