@@ -111,6 +111,8 @@ def test_no_output_may_destroy_another_file(words: str, folder: Path) -> None:
         "split --rejects in.jsonl < in.jsonl",
         "split - --rejects link.jsonl < in.jsonl",
         "split in.jsonl --rejects out > out",
+        "split in.jsonl --rejects out > out 2>&1",
+        "split in.jsonl --rejects /dev/stdout > out",
         "split in.jsonl --into new --rejects new/test.jsonl",
     ],
 )
@@ -126,6 +128,27 @@ def test_standard_output_is_a_file_like_others(words: str, folder: Path) -> None
 def test_in_place_and_devices_are_fine(words: str, folder: Path) -> None:
     xskill(*words.split(), cwd=folder)
     xskill("check", "in.jsonl", cwd=folder)
+
+
+@pytest.mark.parametrize(
+    ("words", "redirection"),
+    [
+        ("", ">> log 2>&1"),
+        ("-o /dev/stdout", ">> log 2>&1"),
+        ("-o /dev/fd/1", "2>&1 >> log | cat >> log"),
+        ("--to parquet -o rest", "2>> log"),
+    ],
+)
+def test_what_is_open_already_is_added_to(words: str, redirection: str, folder: Path) -> None:
+    """One log for everything; what stands in it stays, and nothing is written over."""
+    (folder / "log").write_text("before\n")
+    (folder / "bad.jsonl").write_text(LINE + "nope\n")
+    pipeline(f"xskill split bad.jsonl --rejects /dev/stderr {words} {redirection}", cwd=folder)
+    found = (folder / "log").read_text().splitlines()
+    begins = ['{"file":', "xskill split: ", *(['{"schema":'] if "rest" not in words else [])]
+    assert found[0] == "before"
+    assert len(found) == 1 + len(begins)
+    assert all(any(line.startswith(begin) for line in found) for begin in begins)
 
 
 @pytest.mark.parametrize(

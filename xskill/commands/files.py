@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from xskill.commands.types import File
 from xskill.errors import UsageError
+from xskill.streams.standard import descriptor_of
 
 _READ = ("input", "reference")
 
@@ -26,7 +27,8 @@ def check_files(command: Any, values: Mapping[str, Any]) -> None:
 
     Where the result is a stream, ``-o`` may name an input: it replaces the file only when everything was read and
     written. A report (of a command without ``--to``) may not, nor may anything replace a reference. Links are
-    followed; devices and pipes may be named as often as one likes.
+    followed; devices and pipes may be named as often as one likes, and so may what is open already: in
+    ``--rejects /dev/stderr > log 2>&1`` each writes behind the other.
 
     Raises:
         UsageError: with both options and what to do.
@@ -48,12 +50,18 @@ def check_files(command: Any, values: Mapping[str, Any]) -> None:
         if identity is None:
             continue
         other = seen.setdefault(identity, one)
-        if other is one or (one.role in _READ and other.role in _READ):
+        if other is one or (one.role in _READ and other.role in _READ) or _both_open(one, other):
             continue
         stream = "to" in values or other.option == "--promote"
         if not (one.role == "input" and other.role == "output" and stream):
             path = one.path if other.path == "-" else other.path
             raise UsageError(f"{other.option} and {one.option} are the same file, {path}; name another one")
+
+
+def _both_open(one: _Named, other: _Named) -> bool:
+    """Whether they are two open files of ours, which the shell made one."""
+    descriptors = {1 if file.role == "stdout" else descriptor_of(file.path) for file in (one, other)}
+    return len(descriptors) == 2 and None not in descriptors
 
 
 def _named(params: Iterable[Any], values: Mapping[str, Any]) -> Iterator[_Named]:

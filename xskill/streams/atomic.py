@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from xskill.errors import CannotWrite
+from xskill.streams.standard import descriptor_of
 
 
 class AtomicFile:
@@ -17,7 +18,8 @@ class AtomicFile:
 
     It is written beside the target as ``.NAME.xskill-*.tmp`` and held under a lock, so that a later
     run can tell (and clean) what a killed run left from what a live run is still writing. A target
-    that is no regular file (``/dev/null``, a FIFO; then ``special`` is True) is written directly.
+    that is no regular file (``/dev/null``, a FIFO), or is open already (``/dev/stderr``), is written directly; then
+    ``special`` is True.
 
     Raises:
         CannotWrite: the folder is missing or not writable, the disk is full.
@@ -26,7 +28,9 @@ class AtomicFile:
     def __init__(self, path: str) -> None:
         import tempfile  # here: a command that writes to stdout starts without it
 
-        special = self.special = os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode)
+        already = descriptor_of(path)
+        special = already is not None or (os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode))
+        self.special = special
         self.path = path if special else os.path.realpath(path)  # the pipe behind /dev/stdout has no other name
         self._shown = path
         self._temporary: str | None = None
@@ -35,7 +39,7 @@ class AtomicFile:
             if os.path.isdir(self.path):
                 raise CannotWrite(f"{path}: is a directory; name a file")
             if special:
-                self.file: BinaryIO = open(self.path, "wb")  # noqa: SIM115
+                self.file: BinaryIO = open(self.path if already is None else os.dup(already), "wb")  # noqa: SIM115
                 return
             remove_leftovers(self.path)
             handle, self._temporary = tempfile.mkstemp(prefix=f".{name}.xskill-", suffix=".tmp", dir=folder)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 import select
 import sys
 from typing import Any
 
 from xskill.errors import CannotWrite
 from xskill.streams.live import clear_bars
+
+_DESCRIPTOR = re.compile(r"/dev/(stdout|stderr)\Z|/(?:dev|proc/self)/fd/(\d+)\Z")
+_STANDARD = {"stdout": 1, "stderr": 2}
 
 
 def reserve() -> None:
@@ -25,6 +29,15 @@ def reserve() -> None:
         sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115 - lives as long as the process
     if sys.stderr is None:
         sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
+
+
+def descriptor_of(path: str) -> int | None:
+    """The open file that a name such as ``/dev/stderr`` or ``/dev/fd/3`` stands for; None for every other name.
+
+    Whoever opens the name itself may get another open file, at its beginning.
+    """
+    found = _DESCRIPTOR.match(path)
+    return None if found is None else int(found[2] or _STANDARD[found[1]])
 
 
 def to_stdout(data: Any) -> None:
