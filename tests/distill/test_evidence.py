@@ -11,7 +11,7 @@ import pytest
 from tests.bank.commands import xskill
 from tests.distill.corpora import episode
 from xskill.bank.model import make_bank
-from xskill.distill.edits import evidence_edits
+from xskill.distill.lessons import compare, lesson_edits
 from xskill.distill.evidence import gather, of_question
 from xskill.records import Candidate, Step, Trajectory
 
@@ -124,7 +124,7 @@ def cleaning_question(name):
 
 def test_the_papers_example():
     records = [record for n in range(3) for record in cleaning_question(f"q{n}")]
-    edits = evidence_edits(gather(records), make_bank([]))
+    edits = lesson_edits(compare(gather(records)), make_bank([]))
     titles = {edit.skill.title: edit for edit in edits}
     avoid = titles["After this: take an object, do not go to a surface"]
     assert avoid.source == "failure"
@@ -139,14 +139,14 @@ def test_the_papers_example():
 
 def test_equal_branches_teach_nothing():
     both = [rollout("1", "a b", True), rollout("2", "a c", True)]
-    assert evidence_edits(gather(both), make_bank([])) == []
+    assert lesson_edits(compare(gather(both)), make_bank([])) == []
 
 
 def test_what_the_bank_covers_is_not_said_again():
     records = [record for n in range(3) for record in cleaning_question(f"q{n}")]
-    edits = evidence_edits(gather(records), make_bank([]))
+    edits = lesson_edits(compare(gather(records)), make_bank([]))
     assert edits
-    assert evidence_edits(gather(records), make_bank([edit.skill for edit in edits])) == []
+    assert lesson_edits(compare(gather(records)), make_bank([edit.skill for edit in edits])) == []
 
 
 @pytest.fixture(scope="module")

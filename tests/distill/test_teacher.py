@@ -17,6 +17,7 @@ from xskill.bank.model import read_bank
 from xskill.distill.experience import read_experience
 from xskill.distill.replay import replay
 from xskill.distill.routines import assess
+from xskill.distill.significance import blocks
 from xskill.distill.statistical import Limits, distill
 from xskill.errors import NoSuccess
 from xskill.mine.rules import Rules
@@ -115,7 +116,8 @@ def test_base_rate_is_that_of_the_holders_types():
         records.append(episode(f"hard{n}", text, n % 10 == 1, task_type="hard"))
     experience = read_experience(records)
     tree = mine(experience.corpus, Rules())
-    routines = assess(tree, replay(tree, experience.corpus), experience, outcome=1, min_support=1)
+    within = blocks(experience.corpus)
+    routines = assess(tree, replay(tree, experience.corpus), experience, within, outcome=1, min_support=1)
     look = next(r for r in routines if r.node.expansion == ["observe<room>", "navigate<surface>"])
     assert (look.known, look.positives) == (23, 20)
     assert look.expected == pytest.approx((20 * 0.9 + 3 * 0.1) / 23)

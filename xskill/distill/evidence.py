@@ -31,6 +31,10 @@ def gather(records: Iterable[Trajectory]) -> list[Evidence]:
     ``Q`` and ``N`` of an action are those that the search recorded (``steps[].q``, ``visits``), else the values that
     ``credit`` added, else the mean outcome and the number of the trajectories below. What was not visited and has no
     outcome is left out; a question without a finished trajectory gives nothing.
+
+    ``extra.first`` holds how one rollout below each action ended, the finished one with the smallest id. The verdicts
+    favour actions that were tried often, and the elite is a success by choice; these do not know the outcomes, so that
+    a test can rest on them.
     """
     questions: dict[str, list[Trajectory]] = {}
     for record in records:
@@ -57,23 +61,25 @@ def of_question(name: str, records: Sequence[Trajectory]) -> list[Evidence]:
         for child in node.children.values():
             by_action.setdefault(child.action, []).append(child)
         chosen = node.children[key]
+        first = _first(by_action[chosen.action], records, finished)
         own = _candidate(by_action.pop(chosen.action), records, ends, finished)
         own = Candidate(action=own.action, q=own.q, n=own.n, outcome=won, completed_by=elite.id)
-        verdicts: dict[Verdict, list[tuple[Candidate, tuple[str, ...]]]] = {}
+        verdicts: dict[Verdict, list[tuple[Candidate, tuple[str, ...], bool]]] = {}
         for others in by_action.values():
             sibling = _candidate(others, records, ends, finished)
             if sibling.outcome is None:
                 continue
             verdict: Verdict = "revise" if not won else "equivalent" if sibling.outcome is True else "avoid"
-            verdicts.setdefault(verdict, []).append((sibling, others[0].tokens))
+            verdicts.setdefault(verdict, []).append((sibling, others[0].tokens, _first(others, records, finished)))
         for verdict in sorted(verdicts):
             rows = sorted(verdicts[verdict], key=lambda row: (-_or(row[0].q), -(row[0].n or 0), row[0].action))
             extra: dict[str, Any] = {
                 "tokens": {
                     "prefix": list(tokens),
                     "elite": list(chosen.tokens),
-                    "siblings": [list(sibling_tokens) for _, sibling_tokens in rows],
-                }
+                    "siblings": [list(sibling_tokens) for _, sibling_tokens, _ in rows],
+                },
+                "first": {"elite": first, "siblings": [ended for _, _, ended in rows]},
             }
             extra |= {k: v for k, v in (("task_type", elite.task_type), ("env", elite.env)) if v is not None}
             found.append(
@@ -82,7 +88,7 @@ def of_question(name: str, records: Sequence[Trajectory]) -> list[Evidence]:
                     depth=depth,
                     prefix=list(prefix),
                     elite=own,
-                    siblings=[sibling for sibling, _ in rows],
+                    siblings=[sibling for sibling, _, _ in rows],
                     verdict=verdict,
                     extra=extra,
                 )
@@ -154,6 +160,12 @@ def _candidate(
         outcome=(True in outcomes) if outcomes else None,
         completed_by=records[_best(below, records, ends)].id if below else None,
     )
+
+
+def _first(nodes: Sequence[Turn], records: Sequence[Trajectory], finished: Sequence[int]) -> bool:
+    """Whether the first finished trajectory below (records are in the order of their ids) succeeded."""
+    below = {leaf for node in nodes for leaf in node.leaves} & set(finished)
+    return outcome_of(records[min(below)]) is True
 
 
 def _best(leaves: Sequence[int], records: Sequence[Trajectory], ends: Sequence[Turn]) -> int:

@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from xskill.bank.apply import Caps, apply_edits, check_outcomes
 from xskill.bank.model import Bank, make_bank
 from xskill.bank.splits import check_split
-from xskill.distill.edits import best_first, evidence_edits, skill_edits
+from xskill.distill.edits import best_first, skill_edits
 from xskill.distill.evidence import gather
 from xskill.distill.evolve import Rates, evolve
 from xskill.distill.experience import read_experience
+from xskill.distill.lessons import compare, lesson_edits
 from xskill.distill.statistical import Distilled, Limits, distill, merged
 from xskill.records import Edit, Evidence, Trajectory
 from xskill.tree.model import XTree
@@ -74,8 +75,9 @@ def learn(
     rollouts = _Rollouts()
     experience = read_experience(rollouts.watch(records), allowed_splits)
     found = [*evidence, *(gather(rollouts.kept) if rollouts.branches else [])]
-    distilled = distill(experience, tree, limits)
-    lessons = evidence_edits(found, make_bank(distilled.skills))
+    compared = compare(found)
+    distilled = distill(experience, tree, limits, lessons=compared)
+    lessons = lesson_edits(compared, make_bank(distilled.skills))
     room = max(0, min(limits.mistakes - sum(s.tier == "mistake" for s in distilled.skills), len(lessons)))
     extra = [edit.skill for edit in lessons if edit.skill is not None and edit.skill.tier == "mistake"][:room]
     skills = tuple(merged([*distilled.skills, *extra]))[: limits.total]

@@ -3,57 +3,94 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from xskill.distill.experience import Experience, Ints
 from xskill.distill.loops import Standstill, loops, unanswered
-from xskill.distill.replay import Positions
-from xskill.distill.routines import Routine, assess, choose
-from xskill.distill.skills import SIGNIFICANT, evidence, origin, skill_id
+from xskill.distill.routines import Routine
+from xskill.distill.significance import Blocks, p_value, short, status
+from xskill.distill.skills import evidence, origin, skill_id
 from xskill.distill.steps import step_texts
 from xskill.distill.wording import listed, named, percent, phrase, quote, sentence, share, title
-from xskill.mine.association import Tables, fisher, wilson
+from xskill.mine.association import wilson
 from xskill.records import Skill
-from xskill.tree.model import XTree
 
 LESSONS = {
     "loop": ("Going round in circles", "Do not go through the same actions again: what they had to show is known."),
-    "no-op": ("Repeating a turn that changes nothing", "When an action gets the answer it got before, do another one."),
+    "no-op": ("Repeating a turn that changes nothing", "When an action gets the answer it got before, do another."),
 }
 
 
-def failure_routines(
-    tree: XTree,
-    found: Mapping[str, Positions],
-    experience: Experience,
-    *,
-    most: int,
-    min_families: int | None = None,
-    min_support: int = 5,
-    only: Sequence[str] | None = None,
-) -> list[Skill]:
-    """Routines of a failure tree whose failure rate lies above the usual one by its Wilson 95% lower bound."""
-    routines = assess(tree, found, experience, outcome=0, min_families=min_families, min_support=min_support, only=only)
-    enriched = [routine for routine in routines if routine.low > routine.expected]
-    return [_routine_mistake(routine, experience) for routine in choose(enriched, tree, found, most)]
+@dataclass(frozen=True, slots=True)
+class Stuck:
+    """One way to stand still with its numbers in one scope: all task types (``task_type`` None) or one."""
+
+    found: Standstill
+    holders: Ints
+    """Episodes in the scope that hold it."""
+    task_type: str | None
+    known: int
+    failed: int
+    expected: float
+    """Failure rate that is usual for the holders' task types."""
+    low: float
+    """Wilson 95% lower bound of ``failed / known``."""
+    p_value: float
 
 
-def standstills(experience: Experience, *, min_support: int = 5, only: Sequence[str] | None = None) -> list[Skill]:
-    """Loops and no-op turns where they go with failure: over all episodes, else in single task types.
+def assess_standstills(
+    experience: Experience, within: Blocks, *, min_support: int = 5, only: Sequence[str] | None = None
+) -> list[Stuck]:
+    """Loops and no-op turns over all episodes (unless ``only``) and in single task types, where enough hold one."""
+    corpus = experience.corpus
+    codes, names = corpus.task_type.codes, corpus.task_type.names
+    known = corpus.outcome >= 0
+    stratum = np.where(codes >= 0, codes, len(names))
+    totals = np.bincount(stratum[known], minlength=len(names) + 1)
+    rates = np.bincount(stratum[corpus.outcome == 0], minlength=len(names) + 1) / np.maximum(totals, 1)
+    stuck = []
+    for found in (loops(experience), unanswered(experience)):
+        everywhere = np.unique(experience.episode_of[found.starts]).astype(np.int32)
+        scopes: list[tuple[str | None, Ints]] = [(None, everywhere)] if only is None else []
+        scopes += [(n, everywhere[codes[everywhere] == c]) for c, n in enumerate(names) if only is None or n in only]
+        for task_type, holders in scopes:
+            held = holders[known[holders]]
+            if len(held) >= min_support:
+                failed = int((corpus.outcome[held] == 0).sum())
+                stuck.append(
+                    Stuck(
+                        found=found,
+                        holders=holders,
+                        task_type=task_type,
+                        known=len(held),
+                        failed=failed,
+                        expected=float(rates[stratum[held]].mean()),
+                        low=float(wilson(np.array([failed]), np.array([len(held)]))[0][0]),
+                        p_value=p_value(within, held, 0),
+                    )
+                )
+    return stuck
 
-    The test is that of the routines: Wilson lower bound of the failure rate of the episodes that hold one, above the
-    rate that is usual for their task types.
-    """
-    return [
-        skill
-        for found in (loops(experience), unanswered(experience))
-        for skill in _standstill_mistakes(found, experience, min_support, only)
-    ]
+
+def standstills(stuck: Sequence[Stuck], q: Sequence[float], experience: Experience) -> list[Skill]:
+    """Those that go with failure, the Wilson lower bound above the usual rate: over all episodes, else by task type."""
+    skills: list[Skill] = []
+    for kind in LESSONS:
+        told = [
+            (one, value)
+            for one, value in zip(stuck, q, strict=True)
+            if one.found.kind == kind and one.low > one.expected
+        ]
+        overall = [(one, value) for one, value in told if one.task_type is None]
+        skills += [_standstill(one, value, experience) for one, value in overall or told]
+    return skills
 
 
-def _routine_mistake(routine: Routine, experience: Experience) -> Skill:
+def routine_mistake(routine: Routine, experience: Experience) -> Skill:
+    """What goes with failing: a routine that was assessed for it."""
     node = routine.node
     where = f"in tasks of the type {named(routine.task_type)}" if routine.task_type else "in any task"
     usual = where if routine.task_type else "for such tasks"
@@ -70,7 +107,7 @@ def _routine_mistake(routine: Routine, experience: Experience) -> Skill:
         + (f" (seen in {listed(routine.types)})." if routine.task_type is None and routine.types else "."),
         steps=step_texts(node, routine.starts, experience),
         evidence=evidence(routine, experience, outcome=0),
-        status="supported" if routine.q_value <= SIGNIFICANT else "unproven",
+        status=status(routine.q_value, routine.p_adjusted),
         extra={"kind": "routine", "tokens": list(node.expansion)},
     )
 
@@ -104,79 +141,30 @@ def _better_turn(routine: Routine, experience: Experience) -> str:
     return best[1] if best else ""
 
 
-def _standstill_mistakes(
-    found: Standstill, experience: Experience, min_support: int, only: Sequence[str] | None
-) -> list[Skill]:
-    corpus = experience.corpus
-    holders = np.unique(experience.episode_of[found.starts]).astype(np.int32)
-    if only is None:
-        overall = _standstill(found, holders, experience, None, min_support)
-        if overall is not None:
-            return [overall]
-    skills = []
-    for code, name in enumerate(corpus.task_type.names):
-        if only is None or name in only:
-            skill = _standstill(found, holders[corpus.task_type.codes[holders] == code], experience, name, min_support)
-            skills += [skill] if skill is not None else []
-    return skills
-
-
-def _standstill(
-    found: Standstill, holders: Ints, experience: Experience, task_type: str | None, min_support: int
-) -> Skill | None:
-    corpus = experience.corpus
-    stratum = np.where(corpus.task_type.codes >= 0, corpus.task_type.codes, len(corpus.task_type.names))
-    n_strata = len(corpus.task_type.names) + 1
-    known = corpus.outcome >= 0
-    held = holders[known[holders]]
-    if len(held) < min_support:
-        return None
-    failed = int((corpus.outcome[held] == 0).sum())
-    tables = Tables(
-        np.bincount(stratum[held[corpus.outcome[held] == 0]], minlength=n_strata)[None],
-        np.bincount(stratum[held], minlength=n_strata)[None],
-        np.bincount(stratum[corpus.outcome == 0], minlength=n_strata),
-        np.bincount(stratum[known], minlength=n_strata),
-    )
-    rate = tables.positives / np.maximum(tables.totals, 1)
-    expected = float((tables.holders[0] * rate).sum() / len(held))
-    low = float(wilson(np.array([failed]), np.array([len(held)]))[0][0])
-    if low <= expected:
-        return None
-    p_value = float(fisher(tables)[0])
-    inside = np.isin(experience.episode_of[found.starts], holders)
-    texts = _common(found, inside, experience)
-    usual = f"{percent(expected)} is usual for such tasks"
-    numbers = f"{share(failed, len(held))} episodes that did so failed; {usual}."
-    if found.kind == "loop":
-        name, lesson = (
-            "Going round in circles",
-            "Do not go through the same actions again: what they had to show is known.",
-        )
-    else:
-        name, lesson = (
-            "Repeating a turn that changes nothing",
-            "When an action gets the answer it got before, do another.",
-        )
-    where = f" in {named(task_type)}" if task_type is not None else ""
+def _standstill(stuck: Stuck, q_value: float, experience: Experience) -> Skill:
+    name, lesson = LESSONS[stuck.found.kind]
+    inside = np.isin(experience.episode_of[stuck.found.starts], stuck.holders)
+    usual = f"{percent(stuck.expected)} is usual for such tasks"
+    where = f" in {named(stuck.task_type)}" if stuck.task_type is not None else ""
     return Skill(
-        id=skill_id("mistake", task_type, found.kind),
+        id=skill_id("mistake", stuck.task_type, stuck.found.kind),
         tier="mistake",
-        task_type=task_type,
+        task_type=stuck.task_type,
         title=name + where,
-        principle=f"{lesson} {numbers}",
-        when_to_apply="Seen with: " + "; ".join(texts) + ".",
+        principle=f"{lesson} {share(stuck.failed, stuck.known)} episodes that did so failed; {usual}.",
+        when_to_apply="Seen with: " + "; ".join(_common(stuck.found, inside, experience)) + ".",
         evidence={
-            "episodes": len(held),
-            "successes": len(held) - failed,
-            "base_rate": round(1 - expected, 12),
-            "low": round(low, 12),
-            "p_value": float(f"{p_value:.12g}"),
+            "episodes": stuck.known,
+            "successes": stuck.known - stuck.failed,
+            "base_rate": round(1 - stuck.expected, 12),
+            "low": round(stuck.low, 12),
+            "p_value": short(stuck.p_value),
+            "q_value": short(q_value),
             "occurrences": int(inside.sum()),
-            **origin(holders, experience),
+            **origin(stuck.holders, experience),
         },
-        status="supported" if p_value <= SIGNIFICANT else "unproven",
-        extra={"kind": found.kind},
+        status=status(q_value),
+        extra={"kind": stuck.found.kind},
     )
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from xskill.distill.experience import Experience, Ints
 from xskill.distill.replay import Positions, multiplicity, share_inside
-from xskill.mine.association import Tables, benjamini_hochberg, fisher, wilson
+from xskill.distill.significance import Blocks, p_value
+from xskill.mine.association import wilson
 from xskill.records import Node
 from xskill.tree.model import XTree
 
@@ -44,7 +45,11 @@ class Routine:
     coverage: float
     """Share of the scope's episodes with an outcome that hold it."""
     p_value: float
-    q_value: float
+    """Of the exact test within :class:`~xskill.distill.significance.Blocks`."""
+    p_adjusted: float | None
+    """The tree's own, where it was mined with permutations from these very episodes and the scope is all of them."""
+    q_value: float = float("nan")
+    """Over all tests of the bank (:func:`judged`)."""
 
     @property
     def rank(self) -> float:
@@ -55,22 +60,27 @@ class Routine:
     def rate(self) -> float:
         return self.positives / self.known
 
+    @property
+    def better(self) -> bool:
+        """Whether the outcome that is asked for is commoner than usual, or nothing else happened."""
+        return self.rate > self.expected or self.positives == self.known
+
 
 def assess(
     tree: XTree,
     found: Mapping[str, Positions],
     experience: Experience,
+    within: Blocks,
     *,
     outcome: int,
     min_families: int | None = None,
     min_support: int = 5,
     only: Sequence[str] | None = None,
 ) -> list[Routine]:
-    """All nodes that could become skills, best first (ties: longer, then earlier in the tree).
+    """All nodes with enough support in each of their scopes, good or bad, best first (ties: longer, then earlier).
 
     A node used in at least ``min_families`` task types (default: half of them, and two) is general, one used in fewer
-    is assessed in each of them. It needs ``min_support`` holders with an outcome and a rate above the expected one.
-    q-values (Benjamini-Hochberg) are over all nodes of the scope that have the support, good or bad.
+    is assessed in each of them. It needs ``min_support`` holders with an outcome.
 
     Args:
         outcome: 1 to look for success, 0 for failure.
@@ -101,43 +111,40 @@ def assess(
             if only is None or types.names[s] in only:
                 inside = stratum[episodes] == s
                 scopes.setdefault(s, []).append((node, starts[inside], holders[stratum[holders] == s], names))
+    rates = positives / np.maximum(totals, 1)
     routines: list[Routine] = []
     for scope, members in scopes.items():
-        rows = [np.bincount(stratum[h[known[h]]], minlength=n_strata) for _, _, h, _ in members]
-        hits = [np.bincount(stratum[h[corpus.outcome[h] == outcome]], minlength=n_strata) for _, _, h, _ in members]
-        supported = [number for number, row in enumerate(rows) if row.sum() >= min_support]
-        if not supported:
-            continue
-        tables = Tables(np.asarray(hits)[supported], np.asarray(rows)[supported], positives, totals)
-        p_values = fisher(tables)
-        q_values = benjamini_hochberg(p_values)
-        n_hits, n_rows = tables.hits.sum(axis=1), tables.holders.sum(axis=1)
-        lows, _ = wilson(n_hits, n_rows)
-        rate = positives / np.maximum(totals, 1)
-        expected = (tables.holders * rate).sum(axis=1) / n_rows
         whole = int(totals.sum() if scope is None else totals[scope])
-        for row, number in enumerate(supported):
-            if n_hits[row] / n_rows[row] <= expected[row] and n_hits[row] < n_rows[row]:
+        for node, starts, holding, names in members:
+            witnesses = holding[known[holding]]
+            if len(witnesses) < min_support:
                 continue
-            node, starts, holders, names = members[number]
+            hits = int((corpus.outcome[witnesses] == outcome).sum())
             routines.append(
                 Routine(
                     node=node,
                     starts=starts,
-                    holders=holders,
+                    holders=holding,
                     task_type=None if scope is None else types.names[scope],
                     types=names,
-                    known=int(n_rows[row]),
-                    positives=int(n_hits[row]),
-                    expected=float(expected[row]),
-                    low=float(lows[row]),
-                    coverage=float(n_rows[row] / whole),
-                    p_value=float(p_values[row]),
-                    q_value=float(q_values[row]),
+                    known=len(witnesses),
+                    positives=hits,
+                    expected=float(rates[stratum[witnesses]].mean()),
+                    low=float(wilson(np.array([hits]), np.array([len(witnesses)]))[0][0]),
+                    coverage=len(witnesses) / whole,
+                    p_value=p_value(within, witnesses, outcome),
+                    p_adjusted=node.p_adjusted
+                    if whole == totals.sum() and (node.episodes, node.episodes_known) == (len(holding), len(witnesses))
+                    else None,
                 )
             )
     place = {node.id: number for number, node in enumerate(tree.nodes)}
     return sorted(routines, key=lambda r: (-r.rank, -r.node.length, place[r.node.id], r.task_type or ""))
+
+
+def judged(routines: Sequence[Routine], q: Sequence[float]) -> list[Routine]:
+    """The routines with their q-values."""
+    return [replace(routine, q_value=value) for routine, value in zip(routines, q, strict=True)]
 
 
 def enough_types(n_types: int, min_families: int | None) -> int:
@@ -157,13 +164,13 @@ def choose(routines: Sequence[Routine], tree: XTree, found: Mapping[str, Positio
         chosen: list[Routine] = []
         extended: set[str] = set()
         for routine in routines:
+            if len(chosen) == most:
+                break
             cores = {other.node.id for other in chosen if other.node.id in inside[routine.node.id]}
             if routine.node.id in left_out or cores & extended:
                 continue
             chosen.append(routine)
             extended |= cores
-            if len(chosen) == most:
-                break
         redundant = {
             routine.node.id
             for routine in chosen

@@ -9,11 +9,11 @@ import numpy as np
 
 from xskill.distill.experience import Experience, Ints
 from xskill.distill.routines import Routine
+from xskill.distill.significance import short, status
 from xskill.distill.steps import seen_values, step_texts
 from xskill.distill.wording import listed, named, percent, phrase, quote, share, title
 from xskill.records import Skill, Tier
 
-SIGNIFICANT = 0.05
 FEWEST = 5
 """Episodes that a counter-indication needs."""
 NOTABLE = 0.02
@@ -46,7 +46,7 @@ def routine_skill(routine: Routine, experience: Experience) -> Skill:
         when_not=_when_not(routine, experience),
         steps=step_texts(node, routine.starts, experience),
         evidence=evidence(routine, experience, outcome=1),
-        status="supported" if routine.q_value <= SIGNIFICANT else "unproven",
+        status=status(routine.q_value, routine.p_adjusted),
         extra={
             "tokens": list(node.expansion),
             **({"pattern": node.pattern} if node.pattern else {}),
@@ -59,7 +59,9 @@ def evidence(routine: Routine, experience: Experience, *, outcome: int) -> dict[
     """The numbers behind a routine and where they come from; all can be counted again from the input.
 
     ``episodes`` are the holders with an outcome, ``base_rate`` is the success rate that is usual for their task types,
-    ``sources`` the questions of all holders, ``episode_ids`` the first 20 holders.
+    ``sources`` the questions of all holders, ``episode_ids`` the first 20 holders. ``p_value`` compares within
+    questions where they have several episodes, else within task types; ``q_value`` is Benjamini and Hochberg's over
+    all that the run tested; ``p_adjusted`` is the tree's.
     """
     success_rate = routine.expected if outcome == 1 else 1 - routine.expected
     successes = routine.positives if outcome == 1 else routine.known - routine.positives
@@ -70,8 +72,9 @@ def evidence(routine: Routine, experience: Experience, *, outcome: int) -> dict[
         "base_rate": round(success_rate, 12),
         "coverage": round(routine.coverage, 12),
         "low": round(routine.low, 12),
-        "p_value": _short(routine.p_value),
-        "q_value": _short(routine.q_value),
+        "p_value": short(routine.p_value),
+        "q_value": short(routine.q_value),
+        **({"p_adjusted": routine.p_adjusted} if routine.p_adjusted is not None else {}),
         "occurrences": len(routine.starts),
         "task_types": list(routine.types),
         **origin(routine.holders, experience),
@@ -160,8 +163,3 @@ def _when_not(routine: Routine, experience: Experience) -> str:
     if routine.task_type is not None and not parts:
         parts.append(f"Nothing is known about it outside {listed(routine.types)}")
     return ". ".join(parts) + "." if parts else "No context is known in which it did harm."
-
-
-def _short(value: float) -> float:
-    """Twelve significant digits, as everywhere in our files."""
-    return float(f"{value:.12g}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -11,14 +11,16 @@ import numpy as np
 from xskill.bank.prompt import estimate_tokens, render_prompt
 from xskill.bank.similarity import near_duplicate
 from xskill.distill.experience import Experience
-from xskill.distill.mistakes import failure_routines, standstills
-from xskill.distill.replay import replay
-from xskill.distill.routines import Routine, assess, choose, enough_types
-from xskill.distill.skills import SIGNIFICANT, routine_skill
+from xskill.distill.lessons import Lesson
+from xskill.distill.mistakes import assess_standstills, routine_mistake, standstills
+from xskill.distill.replay import Positions, replay
+from xskill.distill.routines import Routine, assess, choose, enough_types, judged
+from xskill.distill.significance import SIGNIFICANT, blocks, q_values
+from xskill.distill.skills import routine_skill
 from xskill.distill.wording import telling
 from xskill.mine.rules import Rules
 from xskill.mine.trees import mine
-from xskill.records import Skill
+from xskill.records import Skill, TreeHeader
 from xskill.tree.model import XTree
 
 FAILURE_NODES = 64
@@ -53,31 +55,62 @@ class Distilled:
 
 
 def distill(
-    experience: Experience, tree: XTree | None, limits: Limits = Limits(), *, only: Sequence[str] | None = None
+    experience: Experience,
+    tree: XTree | None,
+    limits: Limits = Limits(),
+    *,
+    only: Sequence[str] | None = None,
+    lessons: Sequence[Lesson] = (),
 ) -> Distilled:
     """Skills from what went well, mistakes from what did not (SkillRL's three tiers).
 
-    A routine of moving and looking alone is a skill only when its association with success is significant.
+    Everything that is tested (routines for success and for failure in each of their scopes, standstills, ``lessons``)
+    is one family: its q-values are Benjamini and Hochberg's over all of it, whatever then becomes a skill. A routine
+    of moving and looking alone is a skill only when its association with success is significant.
 
     Args:
         tree: mined from these episodes or others; None: it is mined here with the default settings.
         only: task types to look at, each for itself; nothing is general then.
+        lessons: what sibling branches teach; those with a p-value are given their q-value.
 
     Raises:
         NoSuccess: every episode with an outcome failed, and there is no tree.
     """
     tree = tree if tree is not None else mine(experience.corpus, Rules())
     found = replay(tree, experience.corpus)
-    routines = assess(
-        tree,
-        found,
-        experience,
-        outcome=1,
-        min_families=limits.min_families,
-        min_support=limits.min_support,
-        only=only,
+    within = blocks(experience.corpus)
+
+    def assessed(tree: XTree, found: Mapping[str, Positions], outcome: int) -> list[Routine]:
+        return assess(
+            tree,
+            found,
+            experience,
+            within,
+            outcome=outcome,
+            min_families=limits.min_families,
+            min_support=limits.min_support,
+            only=only,
+        )
+
+    routines = assessed(tree, found, 1)
+    stuck = assess_standstills(experience, within, min_support=limits.min_support, only=only)
+    failure_tree = _failure_tree(experience)
+    failing = replay(failure_tree, experience.corpus)
+    failures = assessed(failure_tree, failing, 0)
+    tested = [lesson for lesson in lessons if lesson.p_value is not None]
+    q_routines, q_failures, q_stuck, q_lessons = q_values(
+        [routine.p_value for routine in routines],
+        [routine.p_value for routine in failures],
+        [one.p_value for one in stuck],
+        [lesson.p_value for lesson in tested if lesson.p_value is not None],
     )
-    routines = [r for r in routines if r.q_value <= SIGNIFICANT or any(telling(token) for token in r.node.expansion)]
+    for lesson, q_value in zip(tested, q_lessons, strict=True):
+        lesson.q_value = q_value
+    routines = [
+        routine
+        for routine in judged(routines, q_routines)
+        if routine.better and (routine.q_value <= SIGNIFICANT or any(map(telling, routine.node.expansion)))
+    ]
     families = enough_types(len(experience.corpus.task_type.names), limits.min_families)
     general = choose([r for r in routines if r.task_type is None], tree, found, limits.general)
     task: list[Routine] = []
@@ -85,7 +118,10 @@ def distill(
         own = [r for r in routines if r.task_type == name]
         own.sort(key=lambda r: len(r.types) >= families)  # what many types share comes after what this one has
         task += choose(own, tree, found, limits.per_type)
-    mistakes = _mistakes(experience, limits, only)
+    mistakes = standstills(stuck, q_stuck, experience)
+    harmful = [r for r in judged(failures, q_failures) if r.better and r.low > r.expected]
+    worst = choose(harmful, failure_tree, failing, max(0, limits.mistakes - len(mistakes)))
+    mistakes = [*mistakes, *(routine_mistake(routine, experience) for routine in worst)][: limits.mistakes]
     room = max(0, limits.total - len(general) - len(mistakes))
     best = {id(r) for r in sorted(task, key=lambda r: -r.rank)[:room]}
     chosen = [*general, *(r for r in task if id(r) in best)]
@@ -115,27 +151,14 @@ def merged(skills: Sequence[Skill]) -> list[Skill]:
     return kept
 
 
-def _mistakes(experience: Experience, limits: Limits, only: Sequence[str] | None) -> list[Skill]:
-    if not (experience.corpus.outcome == 0).any():
-        return []
-    still = standstills(experience, min_support=limits.min_support, only=only)
+def _failure_tree(experience: Experience) -> XTree:
+    """Routines of failures; none where nothing failed."""
     corpus = experience.corpus
     if corpus.n_episodes > FAILURE_EPISODES:
         corpus = corpus.select(np.linspace(0, corpus.n_episodes - 1, FAILURE_EPISODES).astype(np.intp))
     if not (corpus.outcome == 0).any():
-        return still[: limits.mistakes]
-    tree = mine(corpus, Rules(outcome="failure", max_skills=FAILURE_NODES))
-    found = replay(tree, experience.corpus)
-    routines = failure_routines(
-        tree,
-        found,
-        experience,
-        most=max(0, limits.mistakes - len(still)),
-        min_families=limits.min_families,
-        min_support=limits.min_support,
-        only=only,
-    )
-    return [*still, *routines][: limits.mistakes]
+        return XTree(TreeHeader(n_nodes=0), ())
+    return mine(corpus, Rules(outcome="failure", max_skills=FAILURE_NODES))
 
 
 def _coverage(chosen: Sequence[Routine], experience: Experience) -> float | None:
