@@ -115,6 +115,15 @@ def test_noise_of_a_repeated_task_is_told(tmp_path):
     assert row["regressed"] == 0
 
 
+def test_noise_of_a_single_run_is_not_guessed(tmp_path):
+    """A true loss would look like noise, and a true gain like more of it."""
+    old = write(tmp_path / "a.jsonl", [(f"t{t}", {"s": 0}) for t in range(10)])
+    new = write(tmp_path / "b.jsonl", [(f"t{t}", {"s": 1}) for t in range(10)])
+    assert json.loads(gate(old, new, "--json").stdout)["metrics"][0]["expected_regressions"] is None
+    text = gate(old, new).stdout.decode()
+    assert "Tasks that got worse in s: 0; how many would by chance cannot be told from one run of a task" in text
+
+
 @pytest.mark.parametrize(
     ("losses", "n", "margin", "code"), [(0, 3, 0.05, 4), (0, 200, 0.05, 0), (60, 200, 0.05, 3), (4, 200, 0.02, 4)]
 )

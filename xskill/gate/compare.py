@@ -63,8 +63,9 @@ class Comparison:
     ties: int
     losses: int
     regressions: tuple[Regression, ...]
-    expected_regressions: float
-    """Number of regressions that two runs of one and the same bank would show on average."""
+    expected_regressions: float | None
+    """Number of regressions that two runs of one and the same bank would show on average; None when a task ran once on
+    a side, which tells nothing of its noise."""
     deviation: float
     detectable: float
 
@@ -189,7 +190,9 @@ def compare(
         ),
         expected_regressions=math.fsum(
             regression_chance([sign * v for v in a], [sign * v for v in b], tolerance, seed=seed) for a, b in values
-        ),
+        )
+        if all(len(a) > 1 and len(b) > 1 for a, b in values)
+        else None,
         deviation=deviation,
         detectable=detectable(deviation, old.size, alpha),
     )

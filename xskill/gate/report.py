@@ -141,7 +141,12 @@ def _sentences(row: dict[str, Any]) -> list[str]:
     if "accepts_equal" in row:
         share = f"{100 * row['accepts_equal']:.0f}%"
         power += f"; at margin {row['margin']:g} it accepts an equally good bank in {share} of runs"
-    noise = f"two runs of one and the same bank would show {row['expected_regressions']:.1f}"
+    chance = row["expected_regressions"]
+    noise = (
+        "how many would by chance cannot be told from one run of a task (repeat the runs)"
+        if chance is None
+        else f"two runs of one and the same bank would show {chance:.1f}"
+    )
     return [power + ".", f"Tasks that got worse in {row['name']}: {row['regressed']}; {noise}."]
 
 
