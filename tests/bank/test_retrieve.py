@@ -56,6 +56,14 @@ def test_lexical_scores_are_the_cosine(documents, query):
     assert [hit.similarity for hit in hits] == sorted((hit.similarity for hit in hits), reverse=True)
 
 
+def test_when_not_to_use_a_skill_is_no_reason_to_retrieve_it():
+    cool = Skill(
+        id="cool", tier="task", title="Cool it", principle="Use the fridge.",
+        when_not="Never when you heat an apple with the microwave, and never to heat an egg in the microwave.",
+    )  # fmt: skip
+    assert retrieve(build_index(make_bank([cool])), "heat an egg with the microwave") == []
+
+
 BANK = make_bank(
     [
         skill("g1", "always look", "general"),

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from xskill.bank.model import Bank
 from xskill.bank.prompt import skill_lines
-from xskill.bank.similarity import text_of, words
+from xskill.bank.similarity import purpose_of, words
 from xskill.records import Skill
 from xskill.streams.model_text import estimate_tokens
 
@@ -60,7 +60,7 @@ def build_index(bank: Bank, encoder: Encoder | None = None) -> Index:
     types: dict[str, list[int]] = {}
     for number, skill in enumerate(task):
         types.setdefault(skill.task_type or "", []).append(number)
-    documents = [f"{skill.task_type or ''}\n{text_of(skill)}" for skill in task]
+    documents = [f"{skill.task_type or ''}\n{purpose_of(skill)}" for skill in task]
     postings: dict[str, tuple[npt.NDArray[np.intp], Floats]] = {}
     idf: dict[str, float] = {}
     rows = None

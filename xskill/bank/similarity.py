@@ -23,10 +23,15 @@ def title_key(title: str) -> str:
     return " ".join(words(title))
 
 
+def purpose_of(skill: Skill) -> str:
+    """What a skill is for: all that it says but when not to use it."""
+    parts = [skill.title, skill.principle, skill.when_to_apply, *skill.steps]
+    return "\n".join(part for part in parts if part)
+
+
 def text_of(skill: Skill) -> str:
     """What a skill tells its reader, without evidence."""
-    parts = [skill.title, skill.principle, skill.when_to_apply, skill.when_not, *skill.steps]
-    return "\n".join(part for part in parts if part)
+    return "\n".join(part for part in (purpose_of(skill), skill.when_not) if part)
 
 
 def jaccard(first: set[str], second: set[str]) -> float:

@@ -54,7 +54,7 @@ def read_tasks(files: Sequence[str], run: Run) -> Iterator[Task]:
             continue
         run.kept += 1
         yield task
-    run.check_input()
+    run.check_input(files)
 
 
 def retrieved_row(task: Task, hits: Sequence[Hit]) -> dict[str, Any]:
