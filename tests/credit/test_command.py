@@ -388,3 +388,19 @@ def test_tree_logs_through_canon() -> None:
     assert (found["questions"], found["trajectories"], found["nodes"], found["depth"]) == (12, 879, 1059, 4)
     done = pipeline(f"xskill canon -q {logs} | xskill credit -q")
     assert json.loads(done.stdout.splitlines()[0])["stats"]["unfinished"] == 819
+
+
+def test_log_probabilities_above_0_are_told(tmp_path: Path) -> None:
+    records = tree()
+    for one in records:
+        for step in one["steps"]:
+            step |= {"logprob": -0.5, "logprob_new": 1e-7}
+    path = write(tmp_path / "r.jsonl", records)
+    assert b"above 0" not in xskill("credit", path).stderr
+    assert "above 0" not in xskill("rollout", "check", path).stdout.decode()
+    records[1]["steps"][0]["logprob"] = 0.5
+    done = xskill("credit", write(path, records))
+    assert b"1 turns have log-probabilities above 0: is their sign turned?" in done.stderr
+    assert rows(done.stdout)[0]["stats"]["positive_logprobs"] == 1
+    said = xskill("rollout", "check", path).stdout.decode()
+    assert "warning: 25.0% of the turns have log-probabilities above 0" in said

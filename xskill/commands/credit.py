@@ -148,6 +148,9 @@ def _tell(run: Run, stats: dict[str, Any]) -> None:
     lacking = stats.get("questions_without_logprob", 0)
     if lacking:
         run.note(f"{lacking:,} branched questions lack log-probabilities: --backup likelihood is mean there")
+    positive = stats.get("positive_logprobs", 0)
+    if positive:
+        run.note(f"{positive:,} turns have log-probabilities above 0: is their sign turned?")
     run.set_summary(f"{stats['turns']:,} turns, {stats['nodes']:,} nodes")
 
 

@@ -70,11 +70,17 @@ def _weights(rollouts: Rollouts, trie: Trie, tau: float) -> dict[str, Any]:
     """Effective sample size ``1 / sum w^2`` of the likelihood weights over the actions at branch points."""
     likelihood = action_likelihood(rollouts, trie)
     missing = float(np.isnan(rollouts.logprob).mean()) if rollouts.n_turns else 1.0
+    positive = rollouts.positive_logprobs / max(1, rollouts.n_turns)
     known = ~np.isnan(likelihood)
     actions = np.bincount(trie.group_parent[known], minlength=trie.n_nodes)
     chosen = known & (actions[trie.group_parent] > 1)
     if not chosen.any():
-        return {"share_turns_without_logprob": missing, "effective_actions": None, "share_collapsed": None}
+        return {
+            "share_turns_without_logprob": missing,
+            "share_positive_logprob": positive,
+            "effective_actions": None,
+            "share_collapsed": None,
+        }
     parent = trie.group_parent[chosen]
     logit = likelihood[chosen]
     highest = np.full(trie.n_nodes, -np.inf)
@@ -88,6 +94,7 @@ def _weights(rollouts: Rollouts, trie: Trie, tau: float) -> dict[str, Any]:
     np.maximum.at(largest, parent, weight)
     return {
         "share_turns_without_logprob": missing,
+        "share_positive_logprob": positive,
         "effective_actions": float(effective.mean()),
         "effective_share": float((effective / actions[at]).mean()),
         "share_collapsed": float((largest[at] > COLLAPSED).mean()),
@@ -173,6 +180,8 @@ def _warnings(found: dict[str, Any]) -> list[str]:
         bool(found["branch_points"]) and unbranched is not None and unbranched > 0.9,
         f"{unbranched or 0:.0%} of the turns have no alternative: listwise credit is 0 there; sample more branches",
     )
+    positive = found["share_positive_logprob"]
+    warn(positive > 0, f"{positive:.1%} of the turns have log-probabilities above 0: is their sign turned?")
     missing = found["share_turns_without_logprob"]
     warn(missing > 0, f"{missing:.0%} of the turns lack logprob: the back-up is the plain mean in their questions")
     warn(

@@ -226,4 +226,5 @@ def _stats(rollouts: Rollouts, trie: Trie, skipped: Ints) -> dict[str, Any]:
         "unfinished": int((skipped == UNFINISHED).sum()),
         "zero_variance": questions(skipped == ZERO_VARIANCE),
         "single_leaf": questions(skipped == SINGLE_LEAF),
+        **({"positive_logprobs": rollouts.positive_logprobs} if rollouts.positive_logprobs else {}),
     }

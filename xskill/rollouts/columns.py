@@ -18,6 +18,8 @@ STEP_NUMBERS = {"turn": -1.0, "reward": np.nan, "logprob": np.nan, "logprob_new"
 NO_PARENT = -1
 ORPHAN = -2
 """``Rollouts.parent`` of a branch whose parent is not in the input."""
+ROUNDING = 1e-3
+"""Log-probabilities of sure tokens may come out a little above 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,11 @@ class Rollouts:
     def lengths(self) -> Ints:
         """[n] turns of each trajectory."""
         return np.diff(self.turn_start)
+
+    @property
+    def positive_logprobs(self) -> int:
+        """Turns with a log-probability above 0, by more than rounding explains: none has a probability above 1."""
+        return int(((self.logprob > ROUNDING) | (self.logprob_new > ROUNDING)).sum())
 
     def select(self, keep: NDArray[np.bool_]) -> Rollouts:
         """The trajectories with ``keep``; branches of the others become orphans."""
