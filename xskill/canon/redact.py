@@ -13,9 +13,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import product
 from typing import Any, Literal, get_args
 
-from ahocorasick_rs import BytesAhoCorasick, MatchKind
+from ahocorasick_rs import AhoCorasick, BytesAhoCorasick, Implementation, MatchKind
 
-from xskill.canon.redact_rules import FIELDS, PERSONAL, SECRETS, SecretRule
+from xskill.canon.redact_keys import SecretRule, compiled
+from xskill.canon.redact_personal import PERSONAL
+from xskill.canon.redact_rules import FIELDS, SECRETS
 from xskill.errors import UsageError
 
 Level = Literal["none", "secrets", "pii"]
@@ -23,8 +25,19 @@ Level = Literal["none", "secrets", "pii"]
 _ESCAPED = re.compile(rb"\\(?:/|u00[2-7])")
 """A printable ASCII character that JSON could write as it is."""
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
 _MASK = 4
 """Characters that the vectorised search looks at first."""
+
+_PAIRS = tuple((name, value) for name in ("name", "key", "Name", "Key") for value in ("value", "Value"))
+"""Fields of an object that name and hold one value."""
+
+_COMMAND = 2
+"""Words at the start of a list that tell which command its options are of: ``docker login``."""
+
+_LONGEST_NAME = 200
+_MOST_NAMES = 10_000
 
 _PASSES = 8
 """Bound on how often a text with secrets is gone over; two do, but for texts made to need more."""
@@ -52,9 +65,12 @@ class Redactor:
         self.counts: Counter[str] = Counter()
         rules: list[SecretRule] = [] if level == "none" else SECRETS + (PERSONAL if level == "pii" else [])
         anchors = sorted({anchor for rule in rules for anchor in rule.anchors})
-        self._anchored = [(rule, {anchors.index(anchor) for anchor in rule.anchors}) for rule in rules if rule.anchors]
+        self._rules = rules
+        self._at = [[number for number, rule in enumerate(rules) if anchor in rule.anchors] for anchor in anchors]
         self._everywhere = [rule for rule in rules if not rule.anchors]
         self._anchors = anchors
+        self._names: dict[str, bool] = {}
+        self._all = AhoCorasick(anchors, implementation=Implementation.DFA)
         self._any = _search_any(anchors)
         self._any_in_json = _search_any({spelled for anchor in anchors for spelled in _in_json(anchor)} | {"\\u00"})
 
@@ -76,7 +92,7 @@ class Redactor:
         seen = self._any(s.encode("utf-8", "surrogatepass"))
         if not (seen and self._anchors) and not self._everywhere:
             return s
-        found = self._matches(s, _search_all(self._anchors, s) if seen else ())
+        found = self._matches(s, self._search_all(s) if seen else ())
         if not found:
             return s
         pieces: list[str] = []
@@ -91,32 +107,83 @@ class Redactor:
     def value(self, value: Any) -> Any:
         """A JSON value with the secrets in all its strings replaced.
 
-        The name of a field counts as context: of ``{"password": "two words"}`` the value is a secret.
+        What stands before a value counts as context: the name of its field (of ``{"password": "two words"}`` the value
+        is a secret), the name beside it (``{"name": "API_KEY", "value": ...}``), the option before it
+        (``["--token", ...]``).
         """
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, dict):
-            return {name: self._field(name, item) for name, item in value.items()}
+            return self._object(value)
         if isinstance(value, list):
-            return [self.value(item) for item in value]
+            return self._list(value)
         return value
 
-    def _field(self, name: str, value: Any) -> Any:
-        if not isinstance(value, str):
-            return self.value(value)
-        cleaned = self.text(value)
-        if (
-            cleaned is not value
-            or not value
-            or not self._anchors
-            or not self._any(name.encode("utf-8", "surrogatepass"))
-        ):
-            return cleaned
-        for kind, pattern, accept in FIELDS:
-            if re.search(pattern, name) and "<redacted:" not in value and accept(value):
-                self.counts[kind] += 1
-                return f"<redacted:{kind}>"
+    def _object(self, value: dict[str, Any]) -> dict[str, Any]:
+        cleaned: dict[str, Any] = {}
+        for name, item in value.items():
+            if not self._tells(name):
+                cleaned[name] = self.value(item)
+                continue
+            shown = self.text(name)
+            if shown in cleaned:
+                shown = f"{shown} {len(cleaned)}"
+            cleaned[shown] = self._claimed(name, self.value(item))
+        for name, item in _PAIRS if "value" in cleaned or "Value" in cleaned else ():
+            if item in cleaned and isinstance(claim := cleaned.get(name), str) and self._tells(claim):
+                cleaned[item] = self._claimed(claim, cleaned[item])
         return cleaned
+
+    def _list(self, value: list[Any]) -> list[Any]:
+        cleaned = [self.value(item) for item in value]
+        words = [item for item in cleaned[:_COMMAND] if isinstance(item, str)]
+        is_command = bool(words) and self._tells(" ".join(words) + " ")
+        for index in range(1, len(cleaned)):
+            before, item = cleaned[index - 1 : index + 1]
+            if not (isinstance(before, str) and isinstance(item, str)):
+                continue
+            if before.startswith("-") and self._tells(before):
+                item = self._claimed(before.lstrip("-"), item)
+            elif len(cleaned) == 2 and self._tells(before):
+                item = self._behind(f'"{before}", "', item)  # a header and its value
+            if is_command:
+                item = self._behind(" ".join([*words[: index - 1], before, ""]), item)
+            cleaned[index] = item
+        return cleaned
+
+    def _claimed(self, name: str, value: Any) -> Any:
+        """The value of a field, which its name may claim."""
+        if isinstance(value, list):
+            return [self._claimed_text(name, item) if isinstance(item, str) else item for item in value]
+        if not isinstance(value, str):
+            return value
+        if value and "<redacted:" not in value:
+            for kind, pattern, accept in FIELDS:
+                if compiled(pattern).search(name) and accept(value):
+                    self.counts[kind] += 1
+                    return f"<redacted:{kind}>"
+        return self._claimed_text(name, value)
+
+    def _claimed_text(self, name: str, value: str) -> str:
+        return self._behind(f'"{name}": ', value)
+
+    def _behind(self, before: str, value: str) -> str:
+        """The value with the secrets replaced that it holds behind these words."""
+        cleaned = self.text(before + value)
+        return cleaned.removeprefix(before) if cleaned.startswith(before) else value
+
+    def _tells(self, name: str) -> bool:
+        """Does the name of a field (or a word) hold an anchor? Logs have few names, so the answers are kept."""
+        if not self._anchors:
+            return False
+        if len(name) > _LONGEST_NAME:
+            return self._any(f'"{name}": '.encode("utf-8", "surrogatepass"))
+        told = self._names.get(name)
+        if told is None:
+            if len(self._names) >= _MOST_NAMES:
+                self._names.clear()
+            told = self._names[name] = self._any(f'"{name}": '.encode("utf-8", "surrogatepass"))
+        return told
 
     def suspects(self, line: bytes) -> bool:
         """May any string of this line of JSON hold a secret? If not, they need no look one by one.
@@ -129,14 +196,28 @@ class Redactor:
             return False
         return self._any(line) or _ESCAPED.search(line) is not None
 
+    def _search_all(self, text: str) -> Hits:
+        """All places of all anchors, overlapping ones too, in text order."""
+        try:
+            hits = self._all.find_matches_as_indexes(text, overlapping=True)
+        except UnicodeEncodeError:  # a lone surrogate
+            hits = self._all.find_matches_as_indexes(_SURROGATE.sub("?", text), overlapping=True)
+        return sorted(hits, key=lambda hit: (hit[1], hit[0]))
+
     def _matches(self, s: str, hits: Hits) -> list[tuple[int, int, str]]:
         """Disjoint (start, end, kind). Overlapping matches become one: of the kind of the one that holds all, else of
         the earlier rule."""
         taken: list[tuple[int, int, str]] = []
-        for rule, anchors in self._anchored:
-            done = 0
-            for anchor, start, _ in hits:
-                if anchor not in anchors or start < done:
+        places: dict[int, list[int]] = {}
+        for anchor, start, _ in hits:
+            for number in self._at[anchor]:
+                places.setdefault(number, []).append(start)
+        for number in sorted(places):
+            rule, done = self._rules[number], 0
+            for start in places[number]:
+                if start < done:
+                    continue
+                if rule.goes_on and compiled(rule.goes_on).match(s, start) is None:
                     continue
                 match = _match_at(rule, s, done, start)
                 if match is not None:
@@ -192,14 +273,3 @@ def _search_any(anchors: Iterable[str]) -> Callable[[bytes], bool]:
 def _in_json(anchor: str) -> Iterator[str]:
     """How JSON can write an anchor without ``\\u``: any slash with a backslash before it."""
     return map("".join, product(*(("/", "\\/") if char == "/" else (char,) for char in anchor)))
-
-
-def _search_all(anchors: Sequence[str], text: str) -> Hits:
-    """All places of all anchors, overlapping ones too, in text order."""
-    hits: list[tuple[int, int, int]] = []
-    for index, anchor in enumerate(anchors):
-        start = text.find(anchor)
-        while start >= 0:
-            hits.append((index, start, start + len(anchor)))
-            start = text.find(anchor, start + 1)
-    return sorted(hits, key=lambda hit: (hit[1], hit[0]))
