@@ -180,6 +180,19 @@ def test_nothing_is_66_in_every_form(words: str, form: str, tmp_path: Path) -> N
     assert one_line(within(*words.split(), path, check=66).stderr) == f"xskill: {path}: no record in the input"
 
 
+@pytest.mark.parametrize("words", ["gate N R", "gate R N", "tree reward --tree T H", "bank retrieve -q --bank B H"])
+def test_nothing_is_66_beside_other_inputs_and_behind_a_header(words: str, tmp_path: Path) -> None:
+    names = {"T": "tree", "B": "bank"}
+    paths = {word: str(write(tmp_path / word, *STREAMS[name])) for word, name in names.items()}
+    texts = {"N": "", "R": '{"task_id":"t","metrics":{"success":true},"schema":"xskill.result/1"}\n'}
+    for word, text in {**texts, "H": '{"schema":"xskill.credits/1","method":"grpo"}\n'}.items():
+        paths[word] = str(tmp_path / word)
+        (tmp_path / word).write_text(text)
+    nothing = paths["N" if "N" in words else "H"]
+    done = within(*(paths.get(word, word) for word in words.split()), check=66)
+    assert one_line(done.stderr) == f"xskill: {nothing}: no record in the input"
+
+
 @pytest.mark.parametrize("ending", ["jsonl", "parquet"])
 def test_a_tree_without_nodes_is_a_tree(ending: str, tmp_path: Path) -> None:
     path = write(tmp_path / f"x.{ending}", TreeHeader(n_nodes=0), kind=Node)

@@ -14,7 +14,7 @@ from xskill.errors import EXIT_INCONCLUSIVE, EXIT_REJECT, CannotWrite, UsageErro
 
 if TYPE_CHECKING:
     from xskill.bank.model import Bank
-    from xskill.records import Verdict
+    from xskill.records import Result, Verdict
     from xskill.streams.run import Run
 
 POLICIES = ("nonworse", "strict", "pareto", "margin")
@@ -78,12 +78,11 @@ def command(
     nonworse: every metric at least as good, ties pass. strict: the first metric better, guards not worse.
     pareto: not dominated. margin: by a paired interval, may also find that these tasks cannot tell.
     """
-    from xskill.gate.compare import by_task, check_same_tasks, choose_metrics, compare
+    from xskill.gate.compare import check_same_tasks, choose_metrics, compare
     from xskill.gate.leak import check_leak
     from xskill.gate.policies import Rules, decide, parse_margins
     from xskill.gate.report import make_verdict
-    from xskill.records import Result, encode
-    from xskill.streams.read import read_records
+    from xskill.records import encode
     from xskill.streams.run import Run
     from xskill.streams.write import write_text
 
@@ -98,8 +97,7 @@ def command(
     if current == "-" and candidate == "-":
         raise UsageError("only one of CURRENT and CANDIDATE can be stdin")
     with Run("gate", quiet=quiet) as run:
-        old = by_task(read_records([current], Result, run), "current")
-        new = by_task(read_records([candidate], Result, run), "candidate")
+        old, new = (_read_side(*side, run) for side in ((current, "current"), (candidate, "candidate")))
         check_same_tasks(old, new)
         metrics = choose_metrics(old, metric or [], guard or [])
         banks = _read_banks(current_bank, candidate_bank, run)
@@ -131,6 +129,20 @@ def command(
         write_text(output, encode(verdict).decode() if as_json else _for_people(verdict, output))
     if verdict.decision != "accept":
         raise typer.Exit(EXIT_REJECT if verdict.decision == "reject" else EXIT_INCONCLUSIVE)
+
+
+def _read_side(path: str, side: str, run: Run) -> dict[str, list[Result]]:
+    """The results of one side, which is no side without any."""
+    from xskill.gate.compare import by_task
+    from xskill.records import Result
+    from xskill.streams.read import read_records
+    from xskill.streams.run import Run
+
+    own = Run("gate", quiet=run.quiet)
+    found = by_task(read_records([path], Result, own), side)
+    run.read += own.read
+    run.kept += own.kept
+    return found
 
 
 def _read_banks(current: str | None, candidate: str | None, run: Run) -> tuple[Bank | None, Bank | None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Any
 
@@ -137,15 +138,19 @@ class Run:
         self._close_bar()
         self._inputs.append((source.name, records))
 
-    def check_input(self) -> None:
+    def check_input(self, files: Sequence[str] = ()) -> None:
         """Call after the last input: an empty one among several is only said.
+
+        Args:
+            files: the inputs, where they were not told by :meth:`end_input`.
 
         Raises:
             NoRecord: there was no record at all.
             BadData: there were records, and all were bad.
         """
         if self.read == 0:
-            raise NoRecord(f"{', '.join(name for name, _ in self._inputs)}: no record in the input".removeprefix(": "))
+            names = [name for name, _ in self._inputs] or files
+            raise NoRecord(f"{', '.join(names) or '-'}: no record in the input")
         for name, records in self._inputs:
             if records == 0:
                 self.note(f"{name}: no record in it")

@@ -80,7 +80,7 @@ def read_rollouts(files: Sequence[str], run: Run) -> Iterator[tuple[bytes, Rollo
         run.kept += 1
         lone += rollout.question_id is None
         yield raw.data, rollout
-    run.check_input()
+    run.check_input(files)
     if lone:
         run.note(f"{lone:,} rollouts have no question_id: each is a group of its own, so its advantage is 0")
 
