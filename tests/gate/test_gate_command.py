@@ -156,7 +156,12 @@ def test_different_tasks_are_an_error_that_lists_them(tmp_path):
 @pytest.mark.parametrize(
     ("rows", "options", "code", "message"),
     [
-        ([("t1", {"other": 1})], ("--metric", "s"), 65, "task 't1' has no metric 's' (it has: other)"),
+        (
+            [("t1", {"other": 1})],
+            ("--metric", "s"),
+            65,
+            "candidate results: task 't1' has no metric 's' (it has: other)",
+        ),
         ([("t1", {"s": 1}), ("t1", {"s": 0})], (), 65, "task 't1' without a repeat number is there twice"),
         ([("t1", {"s": 1}, 0), ("t1", {"s": 0}, 0)], (), 65, "task 't1' repeat 0 is there twice"),
         ([("t1", {"s": 1})], ("--metric", "s:up"), 2, "expected NAME:max or NAME:min"),

@@ -150,7 +150,10 @@ def compare(
         alpha: 1 - level of the interval.
         tolerance: a task counts as a regression when it is worse by more than this.
     """
-    values = [(_values(current, task, metric.name), _values(candidate, task, metric.name)) for task in sorted(current)]
+    values = [
+        (_values(current, task, metric.name, "current"), _values(candidate, task, metric.name, "candidate"))
+        for task in sorted(current)
+    ]
     old = np.asarray([_mean(a) for a, _ in values])
     new = np.asarray([_mean(b) for _, b in values])
     sign = 1.0 if metric.goal == "max" else -1.0
@@ -198,15 +201,15 @@ def compare(
     )
 
 
-def _values(side: Side, task: str, name: str) -> list[float]:
+def _values(side: Side, task: str, name: str, of: str) -> list[float]:
     values = []
     for result in side[task]:
         value = result.metrics.get(name)
         if value is None:
             there = ", ".join(sorted(result.metrics)) or "none"
-            raise MissingMetric(f"task {task!r} has no metric {name!r} (it has: {there})")
+            raise MissingMetric(f"{of} results: task {task!r} has no metric {name!r} (it has: {there})")
         if not math.isfinite(value):
-            raise MissingMetric(f"task {task!r}: metric {name!r} is {value}, not a finite number")
+            raise MissingMetric(f"{of} results: task {task!r}: metric {name!r} is {value}, not a finite number")
         values.append(float(value))
     return values
 

@@ -34,9 +34,9 @@ class Shaping:
 
     def __post_init__(self) -> None:
         if not (0 <= self.strength <= MOST and 0 <= self.scale <= MOST and self.threshold > 0):
-            raise UsageError(f"strength and scale must be in 0..{MOST:g}, and the threshold above 0")
+            raise UsageError(f"--strength and --scale must be in 0..{MOST:g}, and --threshold above 0")
         if self.cap is not None and not self.cap >= 0:
-            raise UsageError(f"cap {self.cap}: must be at least 0")
+            raise UsageError(f"--cap {self.cap}: must be at least 0")
 
     def weight(self, success: float) -> float:
         """``lambda = strength * clip(1 - success / threshold, 0, 1)`` for a group with this success rate."""
