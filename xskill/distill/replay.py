@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -25,17 +25,29 @@ def replay(tree: XTree, corpus: Corpus) -> dict[str, Positions]:
     so these are the occurrences in the derivation of every tile. On the corpus that the tree was mined from there are
     ``node.count`` of them.
     """
-    symbol = {token: code for code, token in enumerate(corpus.tokens)}
-    length = dict.fromkeys(corpus.tokens, 1)
-    narrow = len(corpus.tokens) + len(tree.nodes) < 2**15
+    return replays([tree], corpus)[0]
+
+
+def replays(trees: Sequence[XTree], corpus: Corpus) -> list[dict[str, Positions]]:
+    """:func:`replay` of several trees; the corpus is laid out once."""
+    narrow = len(corpus.tokens) + max(len(tree.nodes) for tree in trees) < 2**15
     # One cell a step and one after each episode. A node stands in the cell of its first step; its others are dead.
     line = np.insert(corpus.step_tokens().astype(np.int16 if narrow else np.int32), corpus.starts[1:], _GAP)
     before = np.repeat(np.arange(corpus.n_episodes), corpus.lengths + 1)
     cells = _cells(line, len(corpus.tokens))
+    return [_merged(tree, corpus.tokens, line.copy(), list(cells), before) for tree in trees]
+
+
+def _merged(
+    tree: XTree, tokens: Sequence[str], line: npt.NDArray[Any], cells: list[Positions], before: Positions
+) -> dict[str, Positions]:
+    """All merges in order. Rewrites ``line`` and ``cells``; ``before`` is the number of gaps before each cell."""
+    symbol = {token: code for code, token in enumerate(tokens)}
+    length = dict.fromkeys(tokens, 1)
     found: dict[str, Positions] = {}
     for number, node in enumerate(tree.nodes):
         left, right = node.children
-        code = symbol[node.id] = len(corpus.tokens) + number
+        code = symbol[node.id] = len(tokens) + number
         length[node.id] = node.length
         hits = np.empty(0, np.int64)
         if left in symbol and right in symbol:

@@ -13,7 +13,7 @@ from xskill.bank.similarity import near_duplicate
 from xskill.distill.experience import Experience
 from xskill.distill.lessons import Lesson
 from xskill.distill.mistakes import assess_standstills, routine_mistake, standstills
-from xskill.distill.replay import Positions, replay
+from xskill.distill.replay import Positions, replays
 from xskill.distill.routines import Routine, assess, choose, enough_types, judged
 from xskill.distill.significance import SIGNIFICANT, blocks, q_values
 from xskill.distill.skills import routine_skill
@@ -77,7 +77,8 @@ def distill(
         NoSuccess: every episode with an outcome failed, and there is no tree.
     """
     tree = tree if tree is not None else mine(experience.corpus, Rules())
-    found = replay(tree, experience.corpus)
+    failure_tree = _failure_tree(experience)
+    found, failing = replays([tree, failure_tree], experience.corpus)
     within = blocks(experience.corpus)
 
     def assessed(tree: XTree, found: Mapping[str, Positions], outcome: int) -> list[Routine]:
@@ -94,8 +95,6 @@ def distill(
 
     routines = assessed(tree, found, 1)
     stuck = assess_standstills(experience, within, min_support=limits.min_support, only=only)
-    failure_tree = _failure_tree(experience)
-    failing = replay(failure_tree, experience.corpus)
     failures = assessed(failure_tree, failing, 0)
     tested = [lesson for lesson in lessons if lesson.p_value is not None]
     q_routines, q_failures, q_stuck, q_lessons = q_values(
