@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from tests.command import xskill
 from xskill.errors import BadData
 from xskill.records import CONTRACTS, Node, Record, Step, Trajectory, convert, decode, encode
+from xskill.streams import frames
 from xskill.streams.columns import schema_of
 from xskill.streams.frames import frame_of, records_of, values_of
 
@@ -126,6 +127,7 @@ def test_a_number_of_more_than_64_bits_is_refused(record: Record, place: str, tm
     assert not out.exists()
 
 
+@pytest.mark.parametrize("part", [1, 1 << 20], ids=["a row at a time", "all at once"])
 @pytest.mark.parametrize(
     ("cells", "fault"),
     [
@@ -140,7 +142,10 @@ def test_a_number_of_more_than_64_bits_is_refused(record: Record, place: str, tm
         ({"schema": "xskill.node/1"}, "schema: invalid value 'xskill.node/1'"),
     ],
 )
-def test_a_bad_row_is_named_and_its_neighbours_are_read(cells: dict[str, Any], fault: str) -> None:
+def test_a_bad_row_is_named_and_its_neighbours_are_read(
+    cells: dict[str, Any], fault: str, part: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(frames, "_PART", part)
     good = {"schema": "xskill.trajectory/1", "id": "a", "actions": ["x"]}
     rows = list(records_of(pl.DataFrame([good, {**good, **cells}, good], schema=schema_of(Trajectory)), Trajectory))
     assert [row[1] for row in rows if isinstance(row, tuple)] == [Trajectory(id="a", actions=["x"])] * 2

@@ -33,8 +33,6 @@ CREDIT_COLUMNS = (
     "skipped",
 )
 """Columns of a trajectory that credit adds, and replaces when they are there."""
-_ROWS = 512
-"""Rows of a frame that are copied at a time."""
 
 
 class FileLines:
@@ -145,11 +143,10 @@ def _rows_as_lines(frame: Any, numbers: Sequence[int], with_credits: bool) -> It
 
     if not with_credits:
         frame = frame.drop(CREDIT_COLUMNS, strict=False)
-    for start in range(0, len(numbers), _ROWS):
-        for row in records_of(frame[numbers[start : start + _ROWS]], Trajectory):
-            if isinstance(row, BadRecord):
-                raise row
-            yield row[0]
+    for row in records_of(frame if len(numbers) == frame.height else frame[numbers], Trajectory):
+        if isinstance(row, BadRecord):
+            raise row
+        yield row[0]
 
 
 def without_credits(line: bytes) -> bytes:

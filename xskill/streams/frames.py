@@ -32,8 +32,8 @@ from xskill.streams.contract import tag_of
 
 R = TypeVar("R")
 
-_ROWS = 512
-"""Rows of a frame that are Python objects at a time."""
+_PART = 2 << 20
+"""Bytes of a frame whose rows are Python objects at a time."""
 
 
 def frame_of(records: Sequence[Any], kind: type[Record]) -> pl.DataFrame:
@@ -104,8 +104,9 @@ def records_of(frame: pl.DataFrame, kind: type[R], *, foreign: bool = False) -> 
         foreign: the rows are no records of ours, but values that may be read as some.
     """
     fast = not foreign and _is_ours(frame, kind) and all_finite(frame)
-    for start in range(0, frame.height, _ROWS):
-        rows = frame[start : start + _ROWS]
+    n_rows = 1 + int(frame.height * _PART / (1 + frame.estimated_size()))
+    for start in range(0, frame.height, n_rows):
+        rows = frame[start : start + n_rows]
         twins = _twins_of_rows(rows, kind) if fast else None
         if twins is None:
             yield from _one_by_one(rows, kind, foreign)
