@@ -178,6 +178,14 @@ def test_command_fails_loudly_and_changes_nothing(bank_file, tmp_path):
     assert "dropped 2 (1 ambiguous target, 1 missing target)" in partial.stderr
 
 
+@pytest.mark.parametrize("text", ["[" * 100_000, "{", "[]", '{"skills": [1]}'])
+def test_only_wants_a_report(bank_file, tmp_path, text):
+    (tmp_path / "report").write_text(text)
+    done = xskill("bank", "apply", "--bank", bank_file, "--only", tmp_path / "report", stdin="")
+    assert done.returncode == 65
+    assert "no report of `xskill bank ablate --json`" in done.stderr.splitlines()[-1]
+
+
 def test_command_only_and_no_edits(bank_file):
     edits = lines(Edit(op="append", skill=skill("d")), Edit(op="append", skill=skill("e")))
     done = xskill("bank", "apply", "--bank", bank_file, "--only", "e,zz", stdin=edits)

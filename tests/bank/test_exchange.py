@@ -114,6 +114,9 @@ BANK = b'{"schema":"xskill.bank/1","version":"v"}\n{"schema":"xskill.skill/1","i
         (b"[" * 100_000, 65, "not valid JSON: nested too deeply"),
         (BANK, 65, "a stream of ours (xskill.bank/1); `xskill bank import` reads SkillRL's JSON"),
         (b"{}", 65, "no SkillRL file"),
+        ("{}".encode("utf-16"), 65, "byte 0: UTF-16 text"),
+        (b"PK\x03\x04" + bytes(30), 65, "byte 0: a ZIP archive"),
+        (b"PAR1", 65, "byte 0: a Parquet file; `xskill bank import` reads SkillRL's JSON"),
     ],
 )
 def test_what_is_no_skillrl_file_is_told_in_one_line(data, code, message):
@@ -229,6 +232,15 @@ def test_secrets_do_not_leave(tmp_path):
     text = (tmp_path / "out" / "log-in" / "SKILL.md").read_text()
     assert key not in text
     assert validate(tmp_path / "out" / "log-in") == []
+
+
+def test_what_cannot_be_looked_through_does_not_leave(tmp_path):
+    head, skill = BANK.decode().splitlines()
+    deep = skill[:-1] + ',"principle":"p","zz":' + "[" * 900 + "]" * 900 + "}"
+    (tmp_path / "b").write_text(f"{head}\n{deep}\n")
+    done = xskill("bank", "export", tmp_path / "b", "--as", "prompt")
+    assert (done.returncode, done.stdout) == (65, "")
+    assert "nested too deeply to be looked through for secrets" in done.stderr.splitlines()[-1]
 
 
 def test_a_license_is_named_when_given(tmp_path):

@@ -157,6 +157,18 @@ def test_options_that_would_be_ignored_are_refused(bank_file, options, told):
     assert told in done.stderr
 
 
+def test_a_task_that_is_nested_too_deeply_is_a_bad_record(bank_file, tmp_path):
+    deep = '{"task_id": "a", "task": "t", "x": ' + "[" * 100_000 + "]" * 100_000 + "}\n"
+    (tmp_path / "deep").write_text(deep)
+    for name, *options in (
+        ["retrieve", tmp_path / "deep"],
+        ["evaluate", "--tasks", tmp_path / "deep", "--run", "true {bank} {tasks} {out}"],
+    ):
+        done = xskill("bank", name, "--bank", bank_file, *options)
+        assert done.returncode == 65
+        assert f"{tmp_path}/deep:1: not valid JSON: nested too deeply" in done.stderr.splitlines()[-1]
+
+
 def test_a_bank_without_a_skill_is_told(tmp_path):
     write_bank(str(tmp_path / "empty.jsonl"), make_bank([]))
     done = xskill("bank", "retrieve", "--bank", tmp_path / "empty.jsonl", "--task", "x")

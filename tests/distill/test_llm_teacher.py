@@ -133,6 +133,18 @@ def test_a_rerun_sends_nothing_twice(folder, script):
     assert "1 requests (1 cached), about 0 prompt tokens" in again.stderr
 
 
+def test_a_damaged_answer_in_the_cache_is_told(folder, script):
+    server = script((200, answer(GOOD)))
+    distill(folder, "--as", "edits", url=server.url)
+    (kept,) = (folder / "cache").iterdir()
+    for damaged in (b"{", b"[" * 100_000):
+        kept.write_bytes(damaged)
+        done = distill(folder, "--as", "edits", url=server.url)
+        assert done.returncode == 1
+        (line,) = [line for line in done.stderr.splitlines() if line.startswith("xskill: ")]
+        assert f"the kept answer {kept} is not valid JSON; remove it" in line
+
+
 def test_rate_limits_and_server_errors_are_retried(folder, script):
     busy = {"error": {"message": "slow down", "type": "rate_limit"}}
     server = script((429, busy), (500, busy), (200, answer(GOOD)))
@@ -166,6 +178,7 @@ def changed(**parts):
     [
         (answer(text="Sure! Here are my edits."), 'the answer is not {"edits": [...]}'),
         (answer(text='{"edits": {}}'), 'the answer is not {"edits": [...]}'),
+        (answer(text="[" * 100_000), 'the answer is not {"edits": [...]}'),
         (answer(GOOD, finish="length"), "cut at its token limit"),
         (answer({"op": "rename"}), "edits[0]"),
         (answer({**GOOD, "code": "rm -rf /"}), "unknown field"),
@@ -229,10 +242,12 @@ def test_batch_files_go_out_and_come_back(folder):
     back = {"custom_id": row["custom_id"], "response": {"status_code": 200, "body": answer(GOOD)}, "error": None}
     failed = {"custom_id": row["custom_id"], "response": {"status_code": 500, "body": {}}, "error": None}
     lines = [back, {**back, "custom_id": "other"}, failed]
-    (folder / "in.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines) + "not json\n")
+    text = "".join(json.dumps(line) + "\n" for line in lines) + "not json\n" + "[" * 100_000 + "\n"
+    (folder / "in.jsonl").write_text(text)
     done = distill(folder, "--as", "edits", "--responses", folder / "in.jsonl")
     assert len(edits(done)) == 1
-    for number, reason in ((2, "no answer to one of these requests"), (3, "answered 500"), (4, "no answer to one")):
+    none = "no answer to one of these requests"
+    for number, reason in ((2, none), (3, "answered 500"), (4, none), (5, none)):
         assert f"in.jsonl:{number}: " in done.stderr
         assert reason in done.stderr
 

@@ -283,6 +283,46 @@ def test_parse_actions(text: Any, actions: list[str]) -> None:
     assert parse_actions(text) == actions
 
 
+LISTS: list[Any] = []
+for _ in range(2_000):
+    LISTS = [LISTS]
+ENDLESS: list[Any] = []
+ENDLESS.append(ENDLESS)
+NO_JSON = {
+    "deep": {"a": LISTS},
+    "endless": ENDLESS,
+    "surrogate": {"a": "\ud83d"},
+    "object": {"a": object()},
+    "key": {(1, 2): 3},
+    "digits": 10**5000,
+}
+
+
+@pytest.mark.parametrize("name", NO_JSON)
+def test_arguments_that_are_no_json_still_call(name: str) -> None:
+    call = {"function": {"name": "look", "arguments": NO_JSON[name]}}
+    gold = Gold(actions=["look({})"], tokens=["observe<room>"], kinds=["call"], profile="scienceworld")
+    assert 0 <= score(gold, [{"role": "assistant", "content": None, "tool_calls": [call]}]) <= 1
+    assert parse_actions({"tool_calls": [call]})[0].startswith("look(")
+
+
+@pytest.mark.parametrize("levels", [200, 300, 900, 950, 1010, 100_000])
+def test_nested_calls_are_no_error(levels: int) -> None:
+    deep = '{"a":' + "[" * levels + "]" * levels + "}"
+    gold = Gold(actions=["look({})"], tokens=["look"], kinds=["call"], profile="tools")
+    calls = [{"function": {"name": "look", "arguments": deep}}]
+    for completion in (
+        [{"role": "assistant", "content": None, "tool_calls": calls}],
+        '{"name":"look","arguments":' + deep + "}",
+        '<tool_call>{"name":"look","arguments":' + deep + "}</tool_call>",
+        f"look({deep})",
+        deep,
+        [ENDLESS],
+    ):
+        assert 0 <= score(gold, completion) <= 2
+    assert parse_actions({"tool_calls": calls}) == [f"look({deep})"]
+
+
 @given(
     st.one_of(
         st.text(),

@@ -137,7 +137,7 @@ def kept_skills(text: str) -> set[str]:
     try:
         report = msgspec.json.decode(data)
         return {row["id"] for row in report["skills"] if row["verdict"] != "hurts"}
-    except (msgspec.DecodeError, TypeError, KeyError):
+    except (msgspec.DecodeError, TypeError, KeyError, ValueError, RecursionError):
         raise BadData(f"{text}: no report of `xskill bank ablate --json`") from None
 
 

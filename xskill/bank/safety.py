@@ -9,6 +9,7 @@ import msgspec
 
 from xskill.bank.model import Bank
 from xskill.canon.redact import Redactor
+from xskill.errors import BadData
 from xskill.records import Skill
 
 
@@ -16,9 +17,15 @@ def redacted(bank: Bank) -> tuple[Bank, Counter[str]]:
     """The bank without secrets, under its own header; and how many of each kind were replaced.
 
     The version stays that of the bank it was made from, so that a shipped skill can be traced back.
+
+    Raises:
+        BadData: a skill whose fields are nested too deeply to be looked through.
     """
     redactor = Redactor("secrets")
-    skills = tuple(msgspec.convert(_walk(msgspec.to_builtins(skill), redactor), Skill) for skill in bank.skills)
+    try:
+        skills = tuple(msgspec.convert(_walk(msgspec.to_builtins(skill), redactor), Skill) for skill in bank.skills)
+    except RecursionError:
+        raise BadData(f"bank {bank.version}: a skill is nested too deeply to be looked through for secrets") from None
     return Bank(bank.header, skills), redactor.counts
 
 

@@ -47,8 +47,8 @@ def read_tasks(files: Sequence[str], run: Run) -> Iterator[Task]:
         run.read += 1
         try:
             task = decoder.decode(record.data)
-        except msgspec.DecodeError as error:
-            reason = str(error)
+        except (msgspec.DecodeError, RecursionError) as error:
+            reason = _reason(error)
             why = f"{reason[:1].lower()}{reason[1:]}; a task is a JSON line with a `task`, or a trajectory"
             run.bad(BadRecord(why, file=record.file, line=record.line, raw=record.data))
             continue
@@ -87,8 +87,8 @@ def read_task_lines(path: str, run: Run) -> list[TaskLine]:
         run.read += 1
         try:
             name = decoder.decode(record.data).name
-        except msgspec.DecodeError as error:
-            raise BadRecord(str(error), file=record.file, line=record.line) from None
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise BadRecord(_reason(error), file=record.file, line=record.line) from None
         if name is None:
             raise BadRecord("no task_id, question_id or id", file=record.file, line=record.line)
         if name in tasks:
@@ -96,3 +96,7 @@ def read_task_lines(path: str, run: Run) -> list[TaskLine]:
         run.kept += 1
         tasks[name] = TaskLine(name, record.data)
     return list(tasks.values())
+
+
+def _reason(error: Exception) -> str:
+    return "not valid JSON: nested too deeply" if isinstance(error, RecursionError) else str(error)

@@ -20,6 +20,8 @@ _KEYWORD = re.compile(r"\s*([A-Za-z_]\w*)\s*=(?!=)")
 _QUOTED = re.compile(r"""^[rbfu]{0,2}(?P<q>'''|\"\"\"|'|\")(?P<body>.*)(?P=q)$""", re.S | re.I)
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _CLOSE = {"(": ")", "[": "]", "{": "}"}
+_WRITABLE = 250
+"""Levels that orjson surely writes; it reads far more, and what cannot be written again stays text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,9 @@ def split_json_call(raw: str) -> tuple[str, dict[str, Any]] | None:
         return name, {}
     try:
         value = orjson.loads(body)
-    except orjson.JSONDecodeError:
+        if body.count("[") + body.count("{") > _WRITABLE:
+            orjson.dumps(value)
+    except (orjson.JSONDecodeError, orjson.JSONEncodeError):
         return None
     return (name, value) if isinstance(value, dict) else None
 

@@ -78,7 +78,7 @@ def read_settings(pairs: list[str]) -> tuple[Settings, dict[str, Any]]:
         key, equals, text = pair.partition("=")
         try:
             value = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             value = text
         if not equals or not key:
             raise UsageError(f"--set {pair}: expected KEY=VALUE")

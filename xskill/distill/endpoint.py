@@ -85,7 +85,10 @@ def ask(
     def one(request: Request) -> dict[str, Any] | str:
         kept = _file(cache, request)
         if kept.exists():
-            row: dict[str, Any] = msgspec.json.decode(kept.read_bytes())
+            try:
+                row: dict[str, Any] = msgspec.json.decode(kept.read_bytes())
+            except (msgspec.DecodeError, RecursionError):
+                return f"the kept answer {kept} is not valid JSON; remove it"
             return row
         try:
             completion = client.chat.completions.create(**request.body)

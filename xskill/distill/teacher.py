@@ -176,7 +176,7 @@ def read_answers(
         try:
             row = msgspec.json.decode(line)
             request = asked[row["custom_id"]]
-        except (msgspec.DecodeError, KeyError, TypeError):
+        except (msgspec.DecodeError, KeyError, TypeError, RecursionError):
             strange.append(
                 BadRecord("no answer to one of these requests (same input, bank and model?)", file=name, line=number)
             )
@@ -207,7 +207,7 @@ def answer_edits(row: Mapping[str, Any], request: Request) -> list[Edit | BadRec
         edits = answer["edits"]
         if not isinstance(edits, list):
             raise TypeError
-    except (msgspec.DecodeError, KeyError, IndexError, TypeError, AttributeError):
+    except (msgspec.DecodeError, KeyError, IndexError, TypeError, AttributeError, ValueError, RecursionError):
         return [BadRecord('the answer is not {"edits": [...]}')]
     return [_edit(value, request, f"edits[{number}]") for number, value in enumerate(edits)]
 

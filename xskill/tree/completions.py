@@ -20,6 +20,9 @@ _BLOCK = re.compile(r"^[ \t]*```\w*[ \t]*\n(.*?)(?:^[ \t]*```[ \t]*$|\Z)", re.S 
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)\w*[ \t]*$", re.M)
 _LEAD = re.compile(r"^\s*(?:[-*•>]\s+|\(?\d{1,3}[.):]\s+)?(?:action(?:\s+\d+)?\s*:\s*)?", re.I)
 _NO_ACTION = re.compile(r"^\s*(?:thought|thinking|reasoning|observation|plan)(?:\s+\d+)?\s*:", re.I)
+_NO_JSON = (msgspec.MsgspecError, TypeError, ValueError, RecursionError)
+"""What text that is no JSON, or an object that has no JSON form, makes the decoder and the encoder raise: half a
+surrogate pair, an integer of more digits than Python converts, lists without end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +65,13 @@ def parse_parts(completion: Any, *, blocks: bool = False) -> list[Part]:
         texts = [part.get("text") for part in parts if isinstance(part, Mapping)]
         return _of_text("\n".join(text for text in texts if isinstance(text, str)), blocks)
     if isinstance(completion, (list, tuple)):
-        mine = [m for m in completion if not isinstance(m, Mapping) or m.get("role", "assistant") == "assistant"]
+        mine = [m for m in completion if isinstance(m, str) or _is_assistants(m)]
         return [part for message in mine for part in parse_parts(message, blocks=blocks)]
     return []
+
+
+def _is_assistants(message: Any) -> bool:
+    return isinstance(message, Mapping) and message.get("role", "assistant") == "assistant"
 
 
 def _of_text(text: str, blocks: bool) -> list[Part]:
@@ -96,7 +103,7 @@ def _from_line(line: str) -> str:
         if len(action) > 1 and action[0] == action[-1] == quote:
             action = action[1:-1].strip()
     if action.startswith("{"):
-        with contextlib.suppress(msgspec.DecodeError, RecursionError):
+        with contextlib.suppress(*_NO_JSON):
             return _from_call(msgspec.json.decode(action)) or action
     return action
 
@@ -109,9 +116,8 @@ def _from_call(call: Any) -> str | None:
     name, arguments = call.get("name"), call.get("arguments", call.get("parameters", {}))
     if not isinstance(name, str):
         return None
-    if isinstance(arguments, str):
-        try:
-            arguments = msgspec.json.decode(arguments or "{}")
-        except msgspec.DecodeError:
-            return f"{name}({arguments})"
-    return f"{name}({sorted_dumps(arguments)})"
+    try:
+        value = msgspec.json.decode(arguments or "{}") if isinstance(arguments, str) else arguments
+        return f"{name}({sorted_dumps(value)})"
+    except _NO_JSON:
+        return f"{name}({arguments if isinstance(arguments, str) else '…'})"

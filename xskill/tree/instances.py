@@ -68,5 +68,5 @@ def gold_of(instance: Instance | Gold | Mapping[str, Any] | str) -> Gold:
     try:
         value = msgspec.json.decode(instance) if isinstance(instance, str) else dict(instance)
         return msgspec.convert(value.get("gold", value), Gold)
-    except (msgspec.MsgspecError, AttributeError, TypeError, ValueError) as error:
+    except (msgspec.MsgspecError, AttributeError, TypeError, ValueError, RecursionError) as error:
         raise BadRecord(f"no gold of an instance: {error}") from None

@@ -99,5 +99,5 @@ class SkillBonus:
             self.restore(json.loads(Path(path).read_bytes()))
         except OSError as error:
             raise NoInput(f"{path}: cannot read: {error.strerror}") from None
-        except ValueError:
+        except (ValueError, RecursionError):
             raise BadData(f"{path}: not valid JSON") from None

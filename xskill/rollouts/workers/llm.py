@@ -155,7 +155,7 @@ def _chosen(text: str) -> Said:
     """The action in the JSON that a constrained model wrote; a cut or stray text is taken as it is."""
     try:
         value = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None, text.strip()
     action = value.get("action") if isinstance(value, dict) else None
     return None, action if isinstance(action, str) else text.strip()
