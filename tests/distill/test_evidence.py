@@ -11,8 +11,8 @@ import pytest
 from tests.bank.commands import xskill
 from tests.distill.corpora import episode
 from xskill.bank.model import make_bank
-from xskill.distill.lessons import compare, lesson_edits
 from xskill.distill.evidence import gather, of_question
+from xskill.distill.lessons import compare, lesson_edits
 from xskill.records import Candidate, Step, Trajectory
 
 
@@ -74,6 +74,26 @@ def test_q_and_n_of_the_search_come_first():
     (found,) = gather([searched("1", "a", True, 0.7, 12), searched("2", "b", False, 0.1, 3)])
     assert (found.elite.q, found.elite.n) == (0.7, 12)
     assert (found.siblings[0].q, found.siblings[0].n) == (0.1, 3)
+
+
+def test_the_best_failure_is_told_by_what_the_search_saw_of_it():
+    """A leaf that the search did not reach was completed straight: its last turns have neither Q nor N."""
+
+    def searched(name, word, q, n):
+        steps = [Step(action=word, observation="", q=q, visits=n), Step(action="wait", observation="")]
+        return rollout(name, f"{word} wait", False, steps=steps)
+
+    (found,) = gather([searched("1", "a", 0.1, 1), searched("2", "b", 0.9, 9)])
+    assert (found.elite.action, found.elite.completed_by) == ("b", "2")
+
+
+def test_a_sibling_with_unfinished_rollouts_has_not_failed():
+    records = [rollout("1", "a", True), rollout("2", "b", False), rollout("3", "b c", None)]
+    assert gather(records) == []
+    (found,) = gather([*records, rollout("4", "b d", True)])
+    assert (found.verdict, found.siblings[0].outcome) == ("equivalent", True)
+    (found,) = gather([rollout("1", "a", False, reward=0.5), *records[1:]])
+    assert (found.verdict, found.siblings[0].outcome) == ("revise", None)
 
 
 def test_values_of_credit_are_used():

@@ -67,7 +67,7 @@ def of_question(name: str, records: Sequence[Trajectory]) -> list[Evidence]:
         verdicts: dict[Verdict, list[tuple[Candidate, tuple[str, ...], bool]]] = {}
         for others in by_action.values():
             sibling = _candidate(others, records, ends, finished)
-            if sibling.outcome is None:
+            if sibling.completed_by is None or (won and sibling.outcome is None):
                 continue
             verdict: Verdict = "revise" if not won else "equivalent" if sibling.outcome is True else "avoid"
             verdicts.setdefault(verdict, []).append((sibling, others[0].tokens, _first(others, records, finished)))
@@ -120,14 +120,14 @@ def _path(record: Trajectory) -> list[tuple[str, str]]:
 
 
 def _tree(records: Sequence[Trajectory]) -> tuple[Turn, list[Turn]]:
-    """The prefix tree and the node at which each trajectory ends."""
+    """The prefix tree, and of each trajectory the last node whose Q the search recorded, else the one at its end."""
     root = Turn("", ())
     ends = []
     for number, record in enumerate(records):
         steps = record.steps or []
         dense = turns(steps)
         first = {turn: position for position, turn in reversed(list(enumerate(dense)))}
-        node = root
+        node, searched = root, None
         node.leaves.append(number)
         for turn, key in enumerate(_path(record)):
             if key not in node.children:
@@ -140,15 +140,21 @@ def _tree(records: Sequence[Trajectory]) -> tuple[Turn, list[Turn]]:
             value = record.values[position] if record.values is not None else None
             node.q = node.q if node.q is not None else step.q if step.q is not None else value
             node.visits = step.visits if node.visits is None else max(node.visits, step.visits or 0)
-        ends.append(node)
+            if step.q is not None:
+                searched = node
+        ends.append(node if searched is None else searched)  # below it the rollout was completed straight
     return root, ends
 
 
 def _candidate(
     nodes: Sequence[Turn], records: Sequence[Trajectory], ends: Sequence[Turn], finished: Sequence[int]
 ) -> Candidate:
-    """An action under one parent, over the observations that followed it: N their sum, Q their mean weighted by N."""
-    below = sorted({leaf for node in nodes for leaf in node.leaves} & set(finished))
+    """An action under one parent, over the observations that followed it: N their sum, Q their mean weighted by N.
+
+    It succeeded when a trajectory below did, and failed when all did; with unfinished ones beside failures it is open.
+    """
+    every = {leaf for node in nodes for leaf in node.leaves}
+    below = sorted(every & set(finished))
     outcomes = [outcome_of(records[leaf]) for leaf in below]
     counts = [_visits(node) for node in nodes]
     weighted = [(n, q) for n, node in zip(counts, nodes, strict=True) if (q := _value(node, records)) is not None and n]
@@ -157,7 +163,7 @@ def _candidate(
         action=nodes[0].action,
         q=weighted[0][1] if len(weighted) == 1 else mean,
         n=sum(counts),
-        outcome=(True in outcomes) if outcomes else None,
+        outcome=True if True in outcomes else False if outcomes and len(below) == len(every) else None,
         completed_by=records[_best(below, records, ends)].id if below else None,
     )
 
