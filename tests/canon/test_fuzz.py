@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.canon.logs import LOGS
+from tests.canon.test_atif_round_trip import FULL, atif
 from xskill.canon.assemble import Assembler, Choices
 from xskill.canon.convert import open_whole, to_json
 from xskill.canon.episode import Place
@@ -75,7 +76,7 @@ def _read(fmt: Format, values: list[Any]) -> None:
     given_: Any = values[0] if fmt.unit == "record" else iter(enumerate(values, 1))
     try:
         for episode in fmt.read(given_, place):
-            if assembler.complete(episode, fmt.name, place):
+            if isinstance(episode, Trajectory) or assembler.complete(episode, fmt.name, place):
                 decode(to_json(episode), Trajectory)
     except BadRecord:
         pass
@@ -123,6 +124,12 @@ def test_changed_records(data: st.DataObject) -> None:
             values[index] = data.draw(changed(values[index]))
     detect_value(values[0])
     _read(fmt, values)
+
+
+@SLOW_TO_BEGIN
+@given(changed(atif(FULL)))
+def test_changed_documents_of_our_own(document: Any) -> None:
+    _read(BY_NAME["atif"], [document])
 
 
 @SLOW_TO_BEGIN

@@ -88,7 +88,7 @@ def test_atif_is_valid_and_reads_back(tmp_path: Path, path: str) -> None:
 def test_atif_of_a_record_with_nothing_in_it() -> None:
     made = to_atif(convert({"schema": "xskill.trajectory/1", "id": "x", "actions": []}, Trajectory))
     assert made["steps"] == []
-    assert made["extra"] == {"xskill": {}}
+    assert made["extra"] == {"xskill": {"actions": [], "steps": None}}
 
 
 def test_atif_is_no_table(tmp_path: Path) -> None:

@@ -17,10 +17,10 @@ from xskill.canon.formats.own import NAME as OWN
 from xskill.canon.formats.table import Format
 from xskill.canon.ingest import Line, Log, detect_value, open_log, read_document, unknown_format
 from xskill.canon.loss import Loss
-from xskill.canon.own import read_own
+from xskill.canon.own import pass_on, read_own
 from xskill.canon.parse import parse
 from xskill.errors import BadRecord
-from xskill.records import encode
+from xskill.records import Trajectory, encode
 from xskill.streams.source import Input
 
 Event = bytes | BadRecord
@@ -175,7 +175,11 @@ class Converter:
     def _episodes(self, fmt: Format, given: Any, place: Place, *, clean: bool = False) -> Iterator[Event]:
         for episode in _read(fmt, given, place):
             try:
-                if self.assembler.complete(episode, fmt.name, place, clean=clean):
+                if isinstance(episode, Trajectory):
+                    record = pass_on(episode, self.assembler, place.tally)
+                    if record is not None:
+                        yield encode(record)
+                elif self.assembler.complete(episode, fmt.name, place, clean=clean):
                     yield to_json(episode)
             except RecursionError:
                 raise BadRecord("nested too deeply") from None
@@ -185,7 +189,7 @@ class Converter:
             yield bad.pop(0).at(self.name)
 
 
-def _read(fmt: Format, given: Any, place: Place) -> Iterator[RawEpisode]:
+def _read(fmt: Format, given: Any, place: Place) -> Iterator[RawEpisode | Trajectory]:
     """The reader's episodes; a field of a kind that it did not expect is a bad record, not a crash."""
     try:
         yield from fmt.read(given, place)

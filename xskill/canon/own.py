@@ -47,10 +47,11 @@ def read_own(line: bytes, assembler: Assembler, tally: Tally) -> Trajectory | No
             raise error from None
         tally.skip("header of a credit stream")
         return None
-    return _apply(record, assembler, tally)
+    return pass_on(record, assembler, tally)
 
 
-def _apply(record: Trajectory, assembler: Assembler, tally: Tally) -> Trajectory | None:
+def pass_on(record: Trajectory, assembler: Assembler, tally: Tally) -> Trajectory | None:
+    """A trajectory of ours, with what the options ask; None for one that an option drops."""
     choices = assembler.choices
     for mark in record.extra.get("marks") or ():
         if mark in choices.drop:

@@ -3,6 +3,9 @@
 The observation stands in the agent step, keyed by ``source_call_id``. Steps with ``is_copied_context`` are
 another trajectory's. ATIF has no outcome: writers put it into ``extra``. Non-conforming 1.6 files hold the
 commands as JSON inside ``message`` and the output in the next user step.
+
+What ``canon --as atif`` wrote comes back as the trajectory that it was; where its steps were changed since, as any
+other document, with what its steps still tell of themselves.
 """
 
 from __future__ import annotations
@@ -11,13 +14,16 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from xskill.canon.atif_out import RESTORED
+from xskill.canon.atif_out import UNKNOWN
+from xskill.canon.atif_steps import restored
 from xskill.canon.chat import read_call
 from xskill.canon.dialog import Call, Dialog, call_arguments
 from xskill.canon.episode import Place, RawEpisode, RawStep
 from xskill.canon.fields import at, boolean, entry, items, mapping, needed, number, string
 from xskill.canon.formats.table import Format
 from xskill.canon.text import as_text, loads_maybe
+from xskill.errors import BadRecord
+from xskill.records import Step, Trajectory, convert
 
 _FENCED = re.compile(r"```(?:json)?\s*\n(.*?)```", re.S)
 _TOP = frozenset({
@@ -29,8 +35,77 @@ def detect(value: Any) -> bool:
     return isinstance(value, dict) and str(value.get("schema_version", "")).startswith("ATIF-v") and "steps" in value
 
 
-def read(record: Any, place: Place) -> Iterator[RawEpisode]:
-    yield from read_trajectory(record, place)
+def read(record: Any, place: Place) -> Iterator[RawEpisode | Trajectory]:
+    record = entry(record)
+    ours = own_trajectory(record)
+    if ours is None:
+        yield from read_trajectory(record, place)
+        return
+    yield ours
+    yield from _subagents(record, ours.id, place)
+
+
+def own_trajectory(record: dict[str, Any]) -> Trajectory | None:
+    """The trajectory that ``canon --as atif`` wrote; None for any other document, or one with other steps since.
+
+    Raises:
+        BadRecord: what it holds of ours breaks the contract of trajectories.
+    """
+    own = mapping(record.get("extra"), "extra")
+    kept = own.get("xskill")
+    if not isinstance(kept, dict) or not isinstance(kept.get("actions"), list):
+        return None
+    found = _own_steps(items(needed(record, "steps"), "steps"))
+    if found is None or len(found[1]) != (len(kept["actions"]) if "steps" not in kept else 0):
+        return None
+    fields: dict[str, Any] = {
+        **kept,
+        "schema": "xskill.trajectory/1",
+        "id": record.get("trajectory_id"),
+        "task": found[0],
+        "success": boolean(own.get("success"), "extra.success"),
+        "reward": _reward(own),
+        "steps": None if "steps" in kept else found[1],
+    }
+    extra = mapping(kept.get("extra"), "extra.xskill.extra")
+    more = {key: value for key, value in _extra(record, own).items() if key not in extra}
+    if more.get("agent") == UNKNOWN:
+        del more["agent"]
+    fields["extra"] = {**extra, **more}
+    try:
+        return convert(fields, Trajectory)
+    except BadRecord as error:
+        error.path = f"extra.xskill.{error.path}" if error.path.split(".")[0].split("[")[0] in kept else error.path
+        raise
+
+
+def _own_steps(listed: list[Any]) -> tuple[str | None, list[Step]] | None:
+    """Task and steps of ours; None when there are others among them."""
+    task: str | None = None
+    steps: list[Step] = []
+    answered = 0
+    for index, step in enumerate(listed):
+        step, path = mapping(step, f"steps[{index}]"), f"steps[{index}]"
+        if step.get("source") == "user" and index == 0:
+            task = as_text(step.get("message"))
+        elif index >= answered:
+            answers = _answers(listed, index)
+            made = restored(step, answers, path) if step.get("source") == "agent" else None
+            if made is None or (answers and all(one.kind != "respond" for one in made)):
+                return None
+            steps += made
+            answered = index + 1 + len(answers)
+    return task, steps
+
+
+def _answers(listed: list[Any], index: int) -> list[str]:
+    """What the user says right after a step."""
+    said: list[str] = []
+    for step in map(listed.__getitem__, range(index + 1, len(listed))):
+        if not isinstance(step, dict) or step.get("source") != "user":
+            break
+        said.append(as_text(step.get("message")) or "")
+    return said
 
 
 def read_trajectory(record: Any, place: Place, parent: str | None = None) -> Iterator[RawEpisode]:
@@ -38,24 +113,16 @@ def read_trajectory(record: Any, place: Place, parent: str | None = None) -> Ite
     record = entry(record)
     identity = string(record.get("trajectory_id"), "trajectory_id") or string(record.get("session_id"), "session_id")
     own = mapping(record.get("extra"), "extra")
-    agent = mapping(record.get("agent"), "agent")
-    if "tool_definitions" in agent:
+    if "tool_definitions" in mapping(record.get("agent"), "agent"):
         place.tally.skip("tool definitions")
-    rewards = at(own, "verifier_result.rewards")
-    reward = number(own.get("reward"), "extra.reward")
-    if reward is None and isinstance(rewards, dict):
-        reward = single_reward(rewards)
-    extra = {key: value for key, value in record.items() if key not in _TOP and value is not None}
-    extra.update({key: value for key, value in own.items() if key not in ("reward", "success")})
-    for key in ("name", "model_name"):
-        if agent.get(key):
-            extra["agent" if key == "name" else "model"] = agent[key]
+    extra = _extra(record, own)
     if parent is not None:
         extra["parent_session"] = parent
-    ours = extra.pop("xskill", None)
-    ours = ours if isinstance(ours, dict) else {}
+    ours = own["xskill"] if isinstance(own.get("xskill"), dict) else {}
     if isinstance(ours.get("extra"), dict):
         extra = {**extra, **ours["extra"]}
+    if ours:
+        place.tally.skip("columns and link of a trajectory whose steps were changed")
     dialog, claim = _steps(items(needed(record, "steps"), "steps"), place)
     yield RawEpisode(
         steps=dialog.steps,
@@ -67,13 +134,34 @@ def read_trajectory(record: Any, place: Place, parent: str | None = None) -> Ite
         split=string(ours.get("split"), "extra.xskill.split"),
         initial_observation=as_text(ours.get("initial_observation")) or dialog.initial_observation,
         success=boolean(own.get("success"), "extra.success"),
-        reward=reward,
+        reward=_reward(own),
         claim=claim,
         marks=("subagent",) if parent is not None else (),
         extra=extra,
     )
+    yield from _subagents(record, identity or place.stem, place)
+
+
+def _subagents(record: dict[str, Any], parent: str, place: Place) -> Iterator[RawEpisode]:
     for inner in items(record.get("subagent_trajectories"), "subagent_trajectories"):
-        yield from read_trajectory(inner, place, identity or place.stem)
+        yield from read_trajectory(inner, place, parent)
+
+
+def _extra(record: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
+    """What the document holds that has no place in a trajectory."""
+    extra = {key: value for key, value in record.items() if key not in _TOP and value is not None}
+    extra.update({key: value for key, value in own.items() if key not in ("reward", "success", "xskill")})
+    agent = mapping(record.get("agent"), "agent")
+    for key in ("name", "model_name"):
+        if agent.get(key):
+            extra["agent" if key == "name" else "model"] = agent[key]
+    return extra
+
+
+def _reward(own: dict[str, Any]) -> float | None:
+    rewards = at(own, "verifier_result.rewards")
+    reward = number(own.get("reward"), "extra.reward")
+    return single_reward(rewards) if reward is None and isinstance(rewards, dict) else reward
 
 
 def single_reward(rewards: dict[str, Any]) -> float | None:
@@ -88,7 +176,10 @@ def _steps(listed: list[Any], place: Place) -> tuple[Dialog, str | None]:
     dialog = Dialog()
     claim: str | None = None
     terminus: list[RawStep] = []
+    answered = 0
     for index, step in enumerate(listed):
+        if index < answered:
+            continue
         step = mapping(step, f"steps[{index}]")
         if step.get("is_copied_context"):
             place.tally.skip("copied context step")
@@ -105,12 +196,18 @@ def _steps(listed: list[Any], place: Place) -> tuple[Dialog, str | None]:
             place.tally.skip(f"{source} step")
             continue
         terminus = []
+        answers = _answers(listed, index)
+        ours = restored(step, answers, f"steps[{index}]")
+        if ours is not None:
+            dialog.steps += map(_raw, ours)
+            dialog.turn += 1
+            answered = index + 1 + (len(answers) if any(one.kind == "respond" for one in ours) else 0)
+            continue
         listed_calls = items(step.get("tool_calls"), f"steps[{index}].tool_calls")
         calls = [read_call(call, f"steps[{index}].tool_calls") for call in listed_calls]
         thought = as_text(step.get("reasoning_content"))
         if calls or step.get("observation") is not None:
             made = dialog.agent(text, [Call(c.id, c.name, call_arguments(c.arguments)) for c in calls], thought=thought)
-            _restore(made, at(step, "extra.xskill_kinds"))
         else:
             commands, done, around = terminus_commands(text or "")
             made = dialog.agent(around if commands else text, commands, thought=thought)
@@ -121,15 +218,10 @@ def _steps(listed: list[Any], place: Place) -> tuple[Dialog, str | None]:
     return dialog, claim
 
 
-def _restore(made: list[RawStep], kinds: Any) -> None:
-    """Actions and commands that ``canon --as atif`` wrote as calls."""
-    if not isinstance(kinds, list):
-        return
-    for step, kind in zip([step for step in made if step.kind == "call"], kinds, strict=False):
-        name = RESTORED.get(str(kind))
-        if name is not None and step.name == name and isinstance(step.arguments, dict):
-            step.action, step.kind = as_text(step.arguments.get(name)), "command" if name == "command" else "action"
-            step.name = step.arguments = None
+def _raw(step: Step) -> RawStep:
+    made = RawStep(*(getattr(step, name) for name in Step.__struct_fields__))
+    made.extra = made.extra or None
+    return made
 
 
 def _results(dialog: Dialog, made: list[RawStep], observation: Any, place: Place) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from xskill.canon.episode import Place, RawEpisode
+from xskill.records import Trajectory
 
 Unit = Literal["record", "stream", "text", "folder", "archive"]
 
@@ -28,7 +29,8 @@ class Format:
     description: str
     unit: Unit
     detect: Callable[[Any], bool]
-    read: Callable[[Any, Place], Iterable[RawEpisode]]
+    read: Callable[[Any, Place], Iterable[RawEpisode | Trajectory]]
+    """A trajectory is one of ours that the log holds whole: it passes through."""
     whole: bool = False
     """Of a record format: a list is one record, not a list of records."""
     fast: Callable[[], Callable[[bytes, Place], RawEpisode | None]] | None = None
