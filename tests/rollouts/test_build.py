@@ -116,6 +116,26 @@ def test_parent_links_in_a_circle_are_an_error() -> None:
         root_ancestor(rollouts)
 
 
+def test_a_parent_link_that_leads_into_a_circle_is_a_bad_link() -> None:
+    """c stands below the circle of a and b; d names itself; f stands before its parent and is good."""
+    parents = {"a": "b", "b": "a", "c": "a", "d": "d", "f": "e"}
+    records = [rollout(name, "x", parent=(parent, 0)) for name, parent in parents.items()]
+    bad = check_links(*gather([*records, rollout("e", "x")]))
+    assert sorted(bad) == [0, 1, 2, 3]
+    assert str(bad[2]) == "test.jsonl:3: parent.id: the parent links above 'c' form a cycle"
+
+
+@pytest.mark.parametrize("command", [("credit",), ("rollout", "build"), ("rollout", "check"), ("rollout", "show")])
+@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+def test_commands_refuse_parent_links_in_a_circle(command: tuple[str, ...], kind: str, tmp_path: Path) -> None:
+    path = write(tmp_path / "r.jsonl", [rollout("a", "xy", parent=("b", 1)), rollout("b", "xz", parent=("a", 1))])
+    if kind == "parquet":
+        xskill("filter", "reward >= 0", path, "-o", tmp_path / "r.parquet")
+        path = tmp_path / "r.parquet"
+    error = xskill(*command, path, check=65).stderr.decode()
+    assert f"r.{kind}:1: parent.id: the parent links above 'a' form a cycle" in error
+
+
 def test_a_prefix_that_differs_names_the_first_differing_turn() -> None:
     records = [rollout("r0", "abc"), rollout("r1", "abd", parent=("r0", 2)), rollout("r2", "xbd", parent=("r0", 2))]
     records[1]["steps"][1]["observation"] = "other"

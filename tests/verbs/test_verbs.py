@@ -347,12 +347,29 @@ def test_a_rollout_tree_never_lies_in_two_parts(backwards: bool) -> None:
 
 def test_orphans_go_together_by_their_oldest_known_ancestor() -> None:
     partition = Partition("question_id", {"train": 0.5, "test": 0.5}, 0)
-    lost = [branch(f"b{i}", "gone") for i in range(5)] + [branch("c", "b0"), branch("x", "y"), branch("y", "x")]
+    lost = [branch(f"b{i}", "gone") for i in range(5)] + [branch("c", "b0")]
     assert [one for record in lost for one in partition.place(record)] == []
     placed = {record.id: record.split for record in partition.rest()}
     assert set(placed) == {record.id for record in lost}
-    assert len({placed[name] for name in ("b0", "b1", "b2", "b3", "b4", "c")}) == 1
-    assert placed["x"] == placed["y"]
+    assert len(set(placed.values())) == 1
+    assert list(partition.cyclic()) == []
+
+
+@pytest.mark.parametrize("command", ["check", "split", "mine"])
+def test_parent_links_in_a_circle_are_bad_records(command: str, tmp_path: Path) -> None:
+    """A good tree; two branches of each other, with one below them; a branch of its own."""
+    parents = {"a": None, "b": "a", "x": "y", "y": "x", "z": "x", "self": "self"}
+    links = {name: None if parent is None else {"id": parent, "turn": 1} for name, parent in parents.items()}
+    path = tmp_path / "cycles.jsonl"
+    records = [{"schema": T, "id": name, "actions": ["go", "go"], "parent": link} for name, link in links.items()]
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    error = xskill(command, path, check=65).stderr.decode()
+    assert "cycles.jsonl:3: parent.id: the parent links above 'x' form a cycle" in error
+    rejects = tmp_path / "rejects.jsonl"
+    done = xskill(command, path, "--rejects", rejects, check=65 if command == "check" else 0)
+    assert sorted(json.loads(line)["line"] for line in rejects.read_text().splitlines()) == [3, 4, 5, 6]
+    if command == "split":
+        assert [json.loads(line)["id"] for line in done.stdout.splitlines()] == ["a", "b"]
 
 
 def test_a_kept_split_holds_for_the_branches_too() -> None:

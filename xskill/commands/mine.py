@@ -120,6 +120,7 @@ def command(
 
     from xskill.engines import open_engine
     from xskill.errors import UsageError
+    from xskill.mine.branches import Branches
     from xskill.mine.corpus import encode_episodes
     from xskill.mine.rules import choose
     from xskill.mine.trees import Questions, mine
@@ -165,7 +166,11 @@ def command(
         rules = choose(preset, options)
     with Run("mine", quiet=quiet, rejects=rejects) as run, ExitStack() as stack:
         records = read_records(files or [], Episode, run)
-        corpus = encode_episodes(records) if earlier is None else encode_for(earlier, records)
+        branches = Branches(run, growing=earlier is not None)
+        if earlier is None:
+            corpus = encode_episodes(records, branches=branches)
+        else:
+            corpus = encode_for(earlier, records, branches)
         if corpus.n_duplicates:
             run.drop("repeated", corpus.n_duplicates)
         repeats = auto or sweep is not None or permutations or bootstrap

@@ -60,9 +60,14 @@ def command(
         else:
             out = stack.enter_context(open_output(output, to=to, kind=Trajectory))
             outs = dict.fromkeys(partition.names, out)
-        placed = (one for record in read_records(files or [], Trajectory, run) for one in partition.place(record))
+        records = read_records(files or [], Trajectory, run)
+        placed = (one for record in records for one in partition.place(record, run.place))
         for record in itertools.chain(placed, partition.rest()):
             outs[record.split or ""].write(record)
+        for bad in partition.cyclic():
+            run.kept -= 1
+            run.bad(bad)
+        run.check_input()
         if partition.replaced:
             run.note(f"{partition.replaced:,} records had a split of their own, replaced (--keep leaves them)")
         if run.kept and not partition.keyed and by != "question_id":

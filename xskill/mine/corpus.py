@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import compress
 
 import numpy as np
 import numpy.typing as npt
 
 from xskill.errors import BadData
+from xskill.mine.branches import Branches, first_counted
 from xskill.records import Episode
 
 Ints = npt.NDArray[np.int32]
@@ -96,6 +98,12 @@ class Corpus:
             n_duplicates=self.n_duplicates,
         )
 
+    def cut(self, first: npt.NDArray[np.int64]) -> Corpus:
+        """The episodes without the steps before the ``first`` ones. [n_episodes]"""
+        lengths = self.lengths
+        left = np.arange(len(self.steps)) - np.repeat(self.starts[:-1], lengths) >= np.repeat(first, lengths)
+        return replace(self, steps=self.steps[left], starts=np.concatenate([[0], np.cumsum(lengths - first)]))
+
 
 def render(action: tuple[str, ...]) -> str:
     """``("take<object>", "mug", "shelf")`` → ``take<object>(mug, shelf)``, as the authors write examples."""
@@ -119,7 +127,12 @@ class _Codes(dict[tuple[str, ...], int]):
         return code
 
 
-def encode_episodes(episodes: Iterable[Episode], also: Iterable[str] = (), codes: array[int] | None = None) -> Corpus:
+def encode_episodes(
+    episodes: Iterable[Episode],
+    also: Iterable[str] = (),
+    codes: array[int] | None = None,
+    branches: Branches | None = None,
+) -> Corpus:
     """Code all episodes; of a branch (``parent`` set) only the steps from its fork on.
 
     Records with the same id and the same content count once; the same id with another content is
@@ -130,35 +143,84 @@ def encode_episodes(episodes: Iterable[Episode], also: Iterable[str] = (), codes
         also: tokens that belong to the vocabulary even when no episode has them.
         codes: an empty array that gets a number for each step while the episodes pass, the same for the same action
             (token and arguments); whoever yields an episode finds its steps there when asked for the next.
+        branches: looks at the parent links: branches whose parent is not there then bring their copied steps along
+            (each step once where several share it), and those in a cycle are bad records.
 
     Raises:
         BadData: a token has the form of a node id (``S12``), so that the tree could not be read.
+        BadRecord: parent links form a cycle, unless bad records are kept aside.
     """
     lookup = _Codes()
     codes = array("i") if codes is None else codes
-    sizes = array("q", [0])
-    ids: list[str] = []
-    outcome = array("b")
-    question: list[str | None] = []
-    task_type: list[str | None] = []
-    env: list[str | None] = []
+    heads = _Heads()
     for episode in episodes:
-        first = own_start(episode)
-        actions = episode.actions[first:] if first else episode.actions
-        if episode.args is None:
-            codes.extend([lookup[(token,)] for token in actions])
-        else:
-            args = episode.args[first:] if first else episode.args
-            codes.extend([lookup[(token, *values)] for token, values in zip(actions, args, strict=True)])
-        sizes.append(len(actions))
-        ids.append(episode.id)
-        outcome.append(-1 if episode.success is None else int(episode.success))
-        question.append(episode.question_id)
-        task_type.append(episode.task_type)
-        env.append(episode.env)
+        actions, args = episode.actions, episode.args
+        if episode.parent is not None:
+            first = own_start(episode)
+            if branches is not None and not branches.follows((episode.question_id, episode.parent.id), heads):
+                branches.hold(_coded(lookup, actions[:first], args if args is None else args[:first]))
+            actions, args = actions[first:], args if args is None else args[first:]
+        codes.extend(_coded(lookup, actions, args))
+        heads.add(episode, len(actions))
+    steps = np.frombuffer(codes, np.intc) if len(codes) else np.empty(0, np.intc)
+    if not branches:
+        return _in_order(_numbered(steps, heads, lookup, range(len(lookup)), also))
+    good = np.ones(len(heads.ids), bool)
+    good[branches.bad(heads)] = False
+    orphans = branches.orphans(heads)
+    copied, trees = np.zeros((2, len(heads.ids)), np.int64)
+    copied[orphans.episodes], trees[orphans.episodes] = orphans.copied, orphans.trees
+    sizes = np.frombuffer(heads.sizes, np.int64)
+    if copied.any():
+        starts = np.cumsum(sizes) - sizes
+        steps = np.insert(steps, np.repeat(starts[orphans.episodes], orphans.copied), orphans.prefixes)
+        sizes = sizes + copied
+    if copied.any() or not good.all():
+        steps, heads = steps[np.repeat(good, sizes)], heads.select(good, sizes)
+    used = np.flatnonzero(np.bincount(steps, minlength=len(lookup))).tolist()
+    corpus = _numbered(steps, heads, lookup, used, also)
+    return _in_order(corpus, copied[good], trees[good])
+
+
+class _Heads:
+    """What is known of each episode besides its steps."""
+
+    def __init__(self) -> None:
+        self.sizes = array("q")
+        self.ids: list[str] = []
+        self.outcome = array("b")
+        self.question: list[str | None] = []
+        self.task_type: list[str | None] = []
+        self.env: list[str | None] = []
+
+    def add(self, episode: Episode, n_steps: int) -> None:
+        self.sizes.append(n_steps)
+        self.ids.append(episode.id)
+        self.outcome.append(-1 if episode.success is None else int(episode.success))
+        self.question.append(episode.question_id)
+        self.task_type.append(episode.task_type)
+        self.env.append(episode.env)
+
+    def select(self, chosen: npt.NDArray[np.bool_], sizes: npt.NDArray[np.int64]) -> _Heads:
+        """Those chosen, with new numbers of steps (of all)."""
+        left, kept = _Heads(), chosen.tolist()
+        left.sizes.extend(sizes[chosen].tolist())
+        for name in ("ids", "outcome", "question", "task_type", "env"):
+            getattr(left, name).extend(compress(getattr(self, name), kept))
+        return left
+
+
+def _coded(lookup: _Codes, actions: list[str], args: list[list[str]] | None) -> list[int]:
+    if args is None:
+        return [lookup[(token,)] for token in actions]
+    return [lookup[(token, *values)] for token, values in zip(actions, args, strict=True)]
+
+
+def _numbered(steps: Ints, heads: _Heads, lookup: _Codes, used: Sequence[int], also: Iterable[str]) -> Corpus:
+    """The episodes as they came, the ``used`` actions and their tokens numbered in sorted order."""
     actions_seen = tuple(lookup)
-    order = sorted(range(len(actions_seen)), key=lambda code: (render(actions_seen[code]), actions_seen[code]))
-    rank = np.empty(len(order), np.int32)
+    order = sorted(used, key=lambda code: (render(actions_seen[code]), actions_seen[code]))
+    rank = np.empty(len(actions_seen), np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
     sorted_actions = tuple(actions_seen[code] for code in order)
     tokens = tuple(sorted({action[0] for action in sorted_actions}.union(also)))
@@ -166,23 +228,24 @@ def encode_episodes(episodes: Iterable[Episode], also: Iterable[str] = (), codes
         if _NODE_ID.match(token):
             raise BadData(f"the token {token!r} has the form of a node id; run `xskill canon` on the log first")
     number = {token: index for index, token in enumerate(tokens)}
-    corpus = Corpus(
+    return Corpus(
         tokens=tokens,
         actions=sorted_actions,
         token_of=np.fromiter((number[action[0]] for action in sorted_actions), np.int32, len(order)),
-        steps=rank[np.frombuffer(codes, np.intc)] if len(codes) else np.empty(0, np.int32),
-        starts=np.cumsum(np.frombuffer(sizes, np.int64)),
-        ids=tuple(ids),
-        outcome=np.frombuffer(outcome, np.int8) if ids else np.empty(0, np.int8),
-        question=Labels.of(question),
-        task_type=Labels.of(task_type),
-        env=Labels.of(env),
+        steps=rank[steps],
+        starts=np.concatenate([[0], np.cumsum(np.frombuffer(heads.sizes, np.int64))]),
+        ids=tuple(heads.ids),
+        outcome=np.frombuffer(heads.outcome, np.int8),
+        question=Labels.of(heads.question),
+        task_type=Labels.of(heads.task_type),
+        env=Labels.of(heads.env),
     )
-    return _in_order(corpus)
 
 
-def _in_order(corpus: Corpus) -> Corpus:
-    """Sort by id and leave out repeated records."""
+def _in_order(
+    corpus: Corpus, copied: npt.NDArray[np.int64] | None = None, trees: npt.NDArray[np.int64] | None = None
+) -> Corpus:
+    """Sort by id, leave out repeated records, and of what orphans copied all that another one counts."""
     order = sorted(range(corpus.n_episodes), key=corpus.ids.__getitem__)
     kept: list[int] = []
     begin = 0
@@ -193,17 +256,19 @@ def _in_order(corpus: Corpus) -> Corpus:
         if end - begin == 1:
             kept.append(order[begin])
         else:
-            distinct = {_content(corpus, index): index for index in order[begin:end]}
+            distinct = {_content(corpus, index, copied): index for index in order[begin:end]}
             kept.extend(distinct[content] for content in sorted(distinct))
         begin = end
     n_duplicates = corpus.n_episodes - len(kept)
-    if kept == list(range(corpus.n_episodes)):
+    if kept != list(range(corpus.n_episodes)):
+        corpus = replace(corpus.select(np.array(kept, np.intp)), n_duplicates=n_duplicates)
+    if copied is None or trees is None or not copied.any():
         return corpus
-    chosen = corpus.select(np.array(kept, np.intp))
-    return Corpus(**{**{name: getattr(chosen, name) for name in Corpus.__slots__}, "n_duplicates": n_duplicates})
+    return corpus.cut(first_counted(corpus.steps, corpus.starts, copied[kept], trees[kept]))
 
 
-def _content(corpus: Corpus, index: int) -> tuple[int | tuple[int, ...], ...]:
+def _content(corpus: Corpus, index: int, copied: npt.NDArray[np.int64] | None) -> tuple[int | tuple[int, ...], ...]:
     steps = corpus.steps[corpus.starts[index] : corpus.starts[index + 1]]
     labels = (corpus.question, corpus.task_type, corpus.env)
-    return (tuple(steps.tolist()), int(corpus.outcome[index]), *(int(label.codes[index]) for label in labels))
+    n_copied = 0 if copied is None else int(copied[index])
+    return (tuple(steps.tolist()), int(corpus.outcome[index]), *(int(label.codes[index]) for label in labels), n_copied)

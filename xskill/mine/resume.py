@@ -21,6 +21,7 @@ import msgspec
 import numpy as np
 
 from xskill.errors import BadData, UsageError
+from xskill.mine.branches import Branches
 from xskill.mine.corpus import Corpus, encode_episodes
 from xskill.mine.header import tree_header
 from xskill.mine.layout import index_pairs, lay_out
@@ -53,9 +54,10 @@ def rules_of(tree: XTree, changes: Mapping[str, Any]) -> Rules:
     return changed
 
 
-def encode_for(tree: XTree, episodes: Iterable[Episode]) -> Corpus:
+def encode_for(tree: XTree, episodes: Iterable[Episode], branches: Branches | None = None) -> Corpus:
     """Code new episodes, with the tree's primitives in the vocabulary."""
-    return encode_episodes(episodes, also={token for node in tree.nodes for token in node.expansion})
+    also = {token for node in tree.nodes for token in node.expansion}
+    return encode_episodes(episodes, also, branches=branches)
 
 
 def grow(tree: XTree, corpus: Corpus, rules: Rules, name: str | None = None) -> XTree:

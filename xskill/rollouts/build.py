@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from xskill.errors import BadData, BadRecord
+from xskill.records.links import cycle_error
 from xskill.rollouts.columns import ORPHAN, Ints, Rollouts, texts_of
 
 
@@ -153,16 +154,24 @@ def root_ancestor(rollouts: Rollouts) -> Ints:
     Raises:
         BadData: parent links form a cycle.
     """
-    linked = rollouts.parent >= 0
-    ancestor = np.where(linked, rollouts.parent, np.arange(rollouts.n))
+    ancestor = _far_up(rollouts)
+    in_cycle = np.flatnonzero(rollouts.parent[ancestor] >= 0)
+    if len(in_cycle):
+        raise BadData(str(_cycle(rollouts, int(in_cycle[0]))))
+    return ancestor
+
+
+def _far_up(rollouts: Rollouts) -> Ints:
+    """[n] where the chain of parent links above each trajectory starts; one in the cycle that it leads into, if any."""
+    ancestor = np.where(rollouts.parent >= 0, rollouts.parent, np.arange(rollouts.n))
     for _ in range(max(1, rollouts.n).bit_length()):  # each round doubles how far up it looks
         ancestor = ancestor[ancestor]
-    in_cycle = np.flatnonzero(linked[ancestor])
-    if len(in_cycle):
-        i = int(in_cycle[0])
-        file, line = rollouts.place[i]
-        raise BadData(f"{file}:{line}: the parent links above {rollouts.ids[i]!r} form a cycle")
     return ancestor
+
+
+def _cycle(rollouts: Rollouts, i: int) -> BadRecord:
+    file, line = rollouts.place[i]
+    return cycle_error(rollouts.ids[i]).at(file, line or None)
 
 
 def origin(rollouts: Rollouts) -> Ints:
@@ -177,10 +186,14 @@ def origin(rollouts: Rollouts) -> Ints:
 
 
 def check_links(rollouts: Rollouts, trie: Trie) -> dict[int, BadRecord]:
-    """Branches whose first turns are not their parent's: index of the trajectory → what is wrong with it."""
+    """Branches whose first turns are not their parent's, or whose parent links lead into a cycle.
+
+    Returns:
+        Index of the trajectory → what is wrong with it.
+    """
     bad: dict[int, BadRecord] = {}
     lengths, wanted, parent = rollouts.lengths, rollouts.parent_turn, rollouts.parent
-    short, short_parent, different = _misfits(rollouts, trie)
+    short, short_parent, different, cyclic = _misfits(rollouts, trie)
     for i in short.tolist():
         bad[i] = _error(rollouts, i, f"{wanted[i]}, but the trajectory has {lengths[i]} turns")
     for i in short_parent.tolist():
@@ -188,6 +201,8 @@ def check_links(rollouts: Rollouts, trie: Trie) -> dict[int, BadRecord]:
         bad[i] = _error(rollouts, i, f"{wanted[i]}, but the parent {rollouts.ids[p]!r} has {lengths[p]} turns")
     for i in different.tolist():
         bad[i] = _difference(rollouts, trie, i, int(parent[i]))
+    for i in cyclic.tolist():
+        bad[i] = _cycle(rollouts, i)
     return bad
 
 
@@ -196,15 +211,18 @@ def links_hold(rollouts: Rollouts, trie: Trie) -> bool:
     return not any(map(len, _misfits(rollouts, trie)))
 
 
-def _misfits(rollouts: Rollouts, trie: Trie) -> tuple[Ints, Ints, Ints]:
-    """Branches that are too short for their link, whose parents are, and whose first turns are not their parent's."""
+def _misfits(rollouts: Rollouts, trie: Trie) -> tuple[Ints, Ints, Ints, Ints]:
+    """Branches too short for their link, whose parents are, whose first turns are not their parent's, under a cycle."""
     lengths, wanted = rollouts.lengths, rollouts.parent_turn
+    cyclic = np.empty(0, np.int64)
+    if (rollouts.parent >= np.arange(rollouts.n)).any():  # no cycle while parents stand before their branches
+        cyclic = np.flatnonzero(rollouts.parent[_far_up(rollouts)] >= 0)
     linked = np.flatnonzero((rollouts.parent >= 0) & (wanted > 0) & (wanted <= lengths))
     fits = lengths[rollouts.parent[linked]] >= wanted[linked]
     linked, short_parent = linked[fits], linked[~fits]
     last = wanted[linked] - 1
     mine, theirs = (trie.node[rollouts.turn_start[who] + last] for who in (linked, rollouts.parent[linked]))
-    return np.flatnonzero(wanted > lengths), short_parent, linked[mine != theirs]
+    return np.flatnonzero(wanted > lengths), short_parent, linked[mine != theirs], cyclic
 
 
 def _difference(rollouts: Rollouts, trie: Trie, i: int, p: int) -> BadRecord:

@@ -10,6 +10,7 @@ from typing import Any
 
 from xskill.errors import BadRecord, UsageError
 from xskill.records import CONTRACTS, Node, Record, Trajectory, TreeHeader, decode
+from xskill.records.links import Key, cycle_error, cyclic
 from xskill.records.tree_rules import faults
 from xskill.streams.contract import contract_of, wrong_stream
 from xskill.streams.raw import RawRecord, iter_raw
@@ -51,7 +52,8 @@ def check_stream(files: Sequence[str], contract: str | None, run: Run, tell: Cal
     """Decode every record as what its ``schema`` says, or as ``contract`` when it says nothing.
 
     Beyond the types: that a tree's nodes have a header, how many it promises, and what they must be to each other, and
-    links of branches. Without ``schema`` and ``contract``, a record with an id and actions is a trajectory.
+    that parent links form no cycle. Without ``schema`` and ``contract``, a record with an id and actions is a
+    trajectory.
 
     Raises:
         NoRecord: no record at all.
@@ -61,6 +63,8 @@ def check_stream(files: Sequence[str], contract: str | None, run: Run, tell: Cal
         raise UsageError(f"check: no contract {contract!r}; one of {', '.join(CONTRACTS)}")
     report = Report()
     trajectories: set[str] = set()
+    links: list[tuple[Key, Key]] = []
+    places: list[tuple[str, int]] = []
     tree = _Tree()
 
     def bad(error: BadRecord) -> None:
@@ -97,7 +101,13 @@ def check_stream(files: Sequence[str], contract: str | None, run: Run, tell: Cal
         if isinstance(record, Trajectory):
             report.repeated_ids += record.id in trajectories
             trajectories.add(record.id)
+            if record.parent is not None:
+                links.append(((record.question_id, record.id), (record.question_id, record.parent.id)))
+                places.append((raw.file, raw.line))
     end_tree()
+    for index in cyclic(links):
+        report.counts["trajectory"] -= 1
+        bad(cycle_error(links[index][0][1]).at(*places[index]))
     return report
 
 

@@ -14,6 +14,7 @@ import msgspec
 
 from xskill.errors import BadRecord, UsageError
 from xskill.records import Split, Trajectory
+from xskill.records.links import cycle_error
 
 _NAMES: tuple[str, ...] = typing.get_args(Split)
 
@@ -71,11 +72,15 @@ class Partition:
         """Records that have the field."""
         self._part_of: dict[str, str] = {}
         """Id → part of every record so far."""
-        self._waiting: dict[str, list[Trajectory]] = {}
-        """Id of a parent that did not come yet → branches without a key."""
+        self._waiting: dict[str, list[tuple[Trajectory, tuple[str, int]]]] = {}
+        """Id of a parent that did not come yet → branches without a key, and where they stand."""
 
-    def place(self, record: Trajectory) -> Iterator[Trajectory]:
+    def place(self, record: Trajectory, at: tuple[str, int] = ("-", 0)) -> Iterator[Trajectory]:
         """The record with its ``split`` set, and branches that waited for it; none when it waits for its parent.
+
+        Args:
+            record: the next one.
+            at: its file and line.
 
         Raises:
             BadRecord: with ``keep``, a record whose split is none of the parts.
@@ -93,16 +98,19 @@ class Partition:
         elif record.parent.id in self._part_of:
             yield from self._settle(record, self._part_of[record.parent.id])
         else:
-            self._waiting.setdefault(record.parent.id, []).append(record)
+            self._waiting.setdefault(record.parent.id, []).append((record, at))
 
     def rest(self) -> Iterator[Trajectory]:
         """At the end, the branches whose parents never came; they go by the id of the oldest ancestor named."""
-        waiting = {record.id for records in self._waiting.values() for record in records}
+        waiting = {record.id for records in self._waiting.values() for record, _ in records}
         for name in sorted(self._waiting.keys() - waiting):
             yield from self._release(name, self._part(name))
-        while self._waiting:  # branches that are each other's parents
-            name = min(self._waiting)
-            yield from self._release(name, self._part(name))
+
+    def cyclic(self) -> Iterator[BadRecord]:
+        """After :meth:`rest`, what is left: branches whose parent links lead into a cycle."""
+        for records in self._waiting.values():
+            for record, at in records:
+                yield cycle_error(record.id).at(*at)
 
     def _settle(self, record: Trajectory, part: str) -> Iterator[Trajectory]:
         self.replaced += record.split not in (None, part)
@@ -114,7 +122,7 @@ class Partition:
     def _release(self, name: str, part: str) -> Iterator[Trajectory]:
         names = [name]
         while names:
-            for record in self._waiting.pop(names.pop(), ()):
+            for record, _ in self._waiting.pop(names.pop(), ()):
                 names.append(record.id)
                 self.replaced += record.split not in (None, part)
                 self.counts[part] += 1

@@ -1,0 +1,156 @@
+"""Branches of rollout trees: who counts a copied prefix whose owner is not in the stream (ALGORITHMS section 2)."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from xskill.records.links import Key, cycle_error, cyclic
+
+if TYPE_CHECKING:
+    from xskill.streams.run import Run
+
+Ints = npt.NDArray[np.int32]
+Places = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Orphans:
+    """Branches whose parent is not in the stream, and what they copied from it."""
+
+    episodes: Places
+    """Their numbers, ascending."""
+    copied: Places
+    """Number of steps that each copied."""
+    prefixes: Ints
+    """Actions of these steps, one orphan's after the other's."""
+    trees: Places
+    """Orphans of one number may hold copies of the same steps."""
+
+
+class Named(Protocol):
+    """Ids and questions of episodes."""
+
+    ids: list[str]
+    question: list[str | None]
+
+
+class Branches:
+    """Branches of a stream, and what those copied whose parents did not stand before them (four bytes a step).
+
+    Args:
+        run: says where the record stands that came last, and gets the bad ones and what is to be noted.
+        growing: parents that are not there count as episodes of the tree that grows.
+    """
+
+    def __init__(self, run: Run, *, growing: bool = False) -> None:
+        self._run = run
+        self._growing = growing
+        self._here: set[Key] = set()
+        self._n_here = 0
+        self._episodes: list[int] = []
+        self._parents: list[Key] = []
+        self._places: list[tuple[str, int]] = []
+        self._open: list[int] = []
+        """Which of the branches stand before their parents, or without."""
+        self._prefixes = array("i")
+        self._ends = array("q", [0])
+
+    def __bool__(self) -> bool:
+        """Whether there is anything to look at; there is not while all parents stand before their branches."""
+        return bool(self._open)
+
+    def follows(self, parent: Key, before: Named) -> bool:
+        """Take the branch that is read now; whether its parent is among the episodes before it."""
+        n = len(before.ids)
+        self._here.update(zip(before.question[self._n_here :], before.ids[self._n_here :], strict=True))
+        self._n_here = n
+        self._episodes.append(n)
+        self._parents.append(parent)
+        self._places.append(self._run.place)
+        return parent in self._here
+
+    def hold(self, prefix: Sequence[int]) -> None:
+        """Keep the actions that the last branch copied: its parent may not come."""
+        self._open.append(len(self._parents) - 1)
+        if not self._growing:
+            self._prefixes.extend(prefix)
+        self._ends.append(len(self._prefixes))
+
+    def bad(self, episodes: Named) -> list[int]:
+        """Numbers of the episodes whose parent links lead into a cycle; the run is told of each."""
+        keys = list(zip(episodes.question, episodes.ids, strict=True))
+        is_branch = set(self._episodes)
+        roots = {key for n, key in enumerate(keys) if n not in is_branch}
+        links = [(index, parent) for index, parent in enumerate(self._parents) if parent not in roots]
+        found = [links[i][0] for i in cyclic([(keys[self._episodes[index]], parent) for index, parent in links])]
+        for index in found:
+            self._run.kept -= 1
+            self._run.bad(cycle_error(episodes.ids[self._episodes[index]]).at(*self._places[index]))
+        if found:
+            self._run.check_input()
+        return [self._episodes[index] for index in found]
+
+    def orphans(self, episodes: Named) -> Orphans:
+        """The branches that count their prefixes themselves; the run is told how many.
+
+        A parent has the question of its branch, or one of the two has none.
+        """
+        self._here.update(zip(episodes.question, episodes.ids, strict=True))
+        anywhere = set(episodes.ids)
+        chosen = np.zeros(len(self._open), bool)
+        trees: dict[Key, int] = {}
+        tree: list[int] = []
+        for number, index in enumerate(self._open):
+            question, parent = self._parents[index]
+            if (question, parent) in self._here or (None, parent) in self._here:
+                continue
+            if question is not None or parent not in anywhere:
+                chosen[number] = True
+                tree.append(trees.setdefault((question, parent if question is None else ""), len(trees)))
+        if tree:
+            what = "their copied steps count as those of the tree that grows"
+            if not self._growing:
+                what = "they count whole, and copied steps that several of them share count once"
+            self._run.note(f"{len(tree):,} branches without their parent in the input: {what}")
+        ends = np.frombuffer(self._ends, np.int64)
+        copied = ends[1:] - ends[:-1]
+        return Orphans(
+            episodes=np.array(self._episodes, np.int64)[np.array(self._open)[chosen]],
+            copied=copied[chosen],
+            prefixes=np.frombuffer(self._prefixes, np.intc)[np.repeat(chosen, copied)],
+            trees=np.array(tree, np.int64),
+        )
+
+
+def first_counted(steps: Ints, starts: Places, copied: Places, trees: Places) -> Places:
+    """The first step that each episode counts: orphans leave out what another one counts, as a prefix trie would.
+
+    Of two orphans the one with the longer prefix counts what both share: it is the better copy of their parent.
+
+    Args:
+        steps: actions of all episodes, orphans with the steps that they copied.
+        starts: first step of each episode. [n_episodes + 1]
+        copied: number of steps that each orphan copied, 0 for the other episodes. [n_episodes]
+        trees: see :class:`Orphans`. [n_episodes]
+    """
+    first = np.zeros(len(copied), np.int64)
+    prefixes = {n: steps[starts[n] : starts[n] + copied[n]] for n in np.flatnonzero(copied).tolist()}
+    keys = {n: (int(trees[n]), prefix.astype(">i4").tobytes()) for n, prefix in prefixes.items()}
+    # In falling order a prefix shares most with the one before it, and no prefix comes before one that goes on with it.
+    for before, n in pairwise(sorted(keys, key=keys.__getitem__, reverse=True)):
+        if trees[before] == trees[n]:
+            first[n] = _n_shared(prefixes[before], prefixes[n])
+    return first
+
+
+def _n_shared(one: Ints, other: Ints) -> int:
+    n = min(len(one), len(other))
+    different = np.flatnonzero(one[:n] != other[:n])
+    return int(different[0]) if len(different) else n
