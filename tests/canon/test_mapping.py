@@ -91,6 +91,14 @@ def test_a_path_that_leads_nowhere(tmp_path: Path) -> None:
     assert "turns[0]: nothing at 'act.txt' (--map)" in str(error.value)
 
 
+@pytest.mark.parametrize("text", ["call(token=SECRET)", 'call({"token":"SECRET"})'])
+def test_a_call_given_as_text_is_redacted(text: str, tmp_path: Path) -> None:
+    action = text.replace("SECRET", "ghp_" + "a1B2c3" * 6)
+    path = write_lines(tmp_path / "x.jsonl", {"steps": [{"a": action, "k": "call"}]})
+    (record,) = canon(path, map="action=steps[].a,kind=steps[].k")
+    assert record["steps"] == [{"action": text.replace("SECRET", "<redacted:github-token>"), "kind": "call"}]
+
+
 def test_from_and_map_exclude_one_another(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "own.jsonl", NESTED)
     assert b"exclude" in xskill("canon", path, "--from", "steps", "--map", "action=x[].y", check=2).stderr

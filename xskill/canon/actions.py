@@ -16,6 +16,7 @@ import msgspec
 from xskill.canon.canonicalize import MAX_MEMO, MAX_MEMO_KEY, Canonicalizer
 from xskill.canon.dialog import call_arguments
 from xskill.canon.episode import RawStep
+from xskill.canon.parse_call import split_json_call
 from xskill.canon.redact import Redactor
 from xskill.canon.text import sorted_dumps
 
@@ -132,7 +133,9 @@ class Actions:
         for step in steps:
             if not suspects(_to_json(step)):
                 continue
-            if step.kind == "call":
+            if step.kind == "call" and step.name is None and step.action:
+                step.action = redacted_call(step.action, self._redactor)
+            elif step.kind == "call":
                 step.name = text(step.name) if step.name else step.name
                 arguments = call_arguments(step.arguments)
                 step.arguments = self._redactor.value(arguments) if arguments else arguments
@@ -144,6 +147,16 @@ class Actions:
                 step.thought = text(step.thought)
             if step.extra:
                 step.extra = self._redactor.value(step.extra)
+
+
+def redacted_call(action: str, redactor: Redactor) -> str:
+    """A call as text, redacted: ``name({json})`` by its arguments, any other as the text that it is."""
+    found = split_json_call(action)
+    if found is None:
+        return redactor.text(action)
+    name, arguments = found
+    cleaned = redactor.value(arguments)
+    return action if cleaned == arguments else f"{redactor.text(name)}({sorted_dumps(cleaned)})"
 
 
 def set_dense_turns(steps: list[RawStep]) -> None:

@@ -9,9 +9,9 @@ from typing import Any
 
 import msgspec
 
+from xskill.canon.actions import redacted_call
 from xskill.canon.assemble import Assembler, known_fields
 from xskill.canon.episode import Tally
-from xskill.canon.parse_call import split_json_call
 from xskill.canon.text import sorted_dumps
 from xskill.errors import BadRecord
 from xskill.records import CreditsHeader, Step, Trajectory, decode
@@ -92,7 +92,7 @@ def _redacted(steps: list[Step], assembler: Assembler) -> list[Step]:
     redact = assembler.redactor.text
     made = []
     for step in steps:
-        action = _redacted_call(step.action, assembler) if step.kind == "call" else redact(step.action)
+        action = redacted_call(step.action, assembler.redactor) if step.kind == "call" else redact(step.action)
         observation = redact(step.observation) if step.observation else step.observation
         thought = redact(step.thought) if step.thought else step.thought
         extra = assembler.redactor.value(step.extra) if step.extra else step.extra
@@ -103,15 +103,6 @@ def _redacted(steps: list[Step], assembler: Assembler) -> list[Step]:
                 msgspec.structs.replace(step, action=action, observation=observation, thought=thought, extra=extra)
             )
     return made
-
-
-def _redacted_call(action: str, assembler: Assembler) -> str:
-    found = split_json_call(action)
-    if found is None:
-        return assembler.redactor.text(action)
-    name, arguments = found
-    cleaned = assembler.redactor.value(arguments)
-    return action if cleaned == arguments else f"{assembler.redactor.text(name)}({sorted_dumps(cleaned)})"
 
 
 def _canonical(steps: list[Step], profile: str, assembler: Assembler) -> tuple[list[str], list[list[str]]]:
