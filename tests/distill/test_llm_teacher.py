@@ -14,7 +14,7 @@ import pytest
 
 from tests.distill.corpora import cleaning
 from xskill.bank.model import make_bank, read_bank, write_bank
-from xskill.distill.teacher import SYSTEM, Examples, answer_edits, make_requests
+from xskill.distill.teacher import MOST_EDITS, SYSTEM, Examples, answer_edits, make_requests
 from xskill.errors import BadRecord
 from xskill.records import Skill, encode
 
@@ -169,6 +169,15 @@ def test_nothing_is_sent_beyond_the_token_limit(folder, script):
     assert server.bodies == []
 
 
+def found_in(reply):
+    examples = Examples()
+    for _ in examples.watch(cleaning(8)):
+        pass
+    request = make_requests(examples, [], None, "m")[0]
+    row = {"custom_id": request.custom_id, "response": {"status_code": 200, "body": reply}, "error": None}
+    return answer_edits(row, request)
+
+
 def changed(**parts):
     return {**GOOD, "skill": {**GOOD["skill"], **parts}}
 
@@ -191,14 +200,55 @@ def changed(**parts):
     ],
 )
 def test_bad_answers_are_rejected_with_the_reason(reply, reason):
-    examples = Examples()
-    for _ in examples.watch(cleaning(8)):
-        pass
-    request = make_requests(examples, [], None, "m")[0]
-    row = {"custom_id": request.custom_id, "response": {"status_code": 200, "body": reply}, "error": None}
-    found = answer_edits(row, request)
+    found = found_in(reply)
     assert [type(item) for item in found] == [BadRecord]
     assert reason in str(found[0])
+
+
+ONE = json.dumps({"edits": [GOOD]})
+PRETTY = json.dumps({"edits": [GOOD | {"rationale": "```json"}]}, indent=1)
+
+
+def edits_of(text):
+    return found_in(answer(text=text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"```json\n{ONE}\n```",
+        f"```\n{ONE}\n```\n",
+        f"```json {ONE} ```",
+        f"Here are the edits:\n\n  ```JSON\r\n{PRETTY}\r\n  ```\n\nI hope that they help.",
+        f"\n{PRETTY}\n",
+    ],
+)
+def test_an_answer_may_stand_in_a_fence(text):
+    (edit,) = edits_of(text)
+    assert edit.skill.title == GOOD["skill"]["title"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"```json\n{ONE}\n```\nor else\n```json\n{ONE}\n```",  # which of the two?
+        f"```json\n{ONE}\n",
+        "```json\nedits\n```",
+        f"```json\n[{ONE}]\n```",
+        f"Here: {ONE}",
+        "```json\n" + "[" * 100_000 + "\n```",
+    ],
+)
+def test_a_fence_must_hold_the_one_object(text):
+    assert [item.reason for item in edits_of(text)] == ['the answer is not {"edits": [...]}']
+
+
+def test_edits_beyond_those_asked_for_are_rejected():
+    assert f"at most {MOST_EDITS} edits" in SYSTEM
+    found = edits_of(json.dumps({"edits": [changed(title=f"Rule {n}") for n in range(5)]}))
+    assert [edit.skill.title for edit in found[:3]] == ["Rule 0", "Rule 1", "Rule 2"]
+    told = [f"edits[{n}]: one too many: the answer may hold 3 edits" for n in (3, 4)]
+    assert [str(error) for error in found[3:]] == told
 
 
 def test_rejected_answers_are_told_and_nothing_is_changed(folder, script):

@@ -20,6 +20,8 @@ from xskill.records import Edit, Skill, Tier, Trajectory
 
 EXAMPLES = 3
 """Successes and failures of a task type that a request shows."""
+MOST_EDITS = 3
+"""Edits that one answer may hold, as :data:`SYSTEM` says; those after them are rejected."""
 LONGEST_EPISODE = 40
 LONGEST_TEXT = 300
 
@@ -35,6 +37,7 @@ From successes take the shortest chain of actions that was needed. From failures
 belief, the right action, and a rule that prevents it. Do not repeat a present skill. Rather no edit than a vague one.
 """
 
+_FENCED = re.compile(r"^[ \t]*```[ \t]*\w*(.*?)```[ \t\r]*$", re.S | re.M)
 _SUSPICIOUS = re.compile(
     r"(ignore|disregard|forget)\s+(all\s+|any\s+|the\s+)?(previous|prior|above|earlier)|system prompt|<\s*script", re.I
 )
@@ -195,7 +198,7 @@ def read_answers(
 
 
 def answer_edits(row: Mapping[str, Any], request: Request) -> list[Edit | BadRecord]:
-    """The edits of one answer. A cut or malformed answer is rejected whole, an invalid edit alone."""
+    """The edits of one answer. A cut or malformed answer is rejected whole, an invalid edit or one too many alone."""
     try:
         response = row["response"]
         if row.get("error") or response["status_code"] != 200:
@@ -203,13 +206,24 @@ def answer_edits(row: Mapping[str, Any], request: Request) -> list[Edit | BadRec
         choice = response["body"]["choices"][0]
         if choice.get("finish_reason") == "length":
             return [BadRecord("the answer was cut at its token limit")]
-        answer = msgspec.json.decode(choice["message"]["content"])
-        edits = answer["edits"]
-        if not isinstance(edits, list):
-            raise TypeError
+        edits = _edits_in(choice["message"]["content"])
     except (msgspec.DecodeError, KeyError, IndexError, TypeError, AttributeError, ValueError, RecursionError):
         return [BadRecord('the answer is not {"edits": [...]}')]
-    return [_edit(value, request, f"edits[{number}]") for number, value in enumerate(edits)]
+    found = [_edit(value, request, f"edits[{number}]") for number, value in enumerate(edits[:MOST_EDITS])]
+    return found + [
+        BadRecord(f"one too many: the answer may hold {MOST_EDITS} edits", path=f"edits[{number}]")
+        for number in range(MOST_EDITS, len(edits))
+    ]
+
+
+def _edits_in(content: Any) -> list[Any]:
+    """``edits`` of the answer's JSON object, alone or in the only Markdown fence; what it is not raises."""
+    fenced = _FENCED.findall(content) if isinstance(content, str) and "```" in content else []
+    text = fenced[0] if len(fenced) == 1 and not content.lstrip().startswith("{") else content
+    edits = msgspec.json.decode(text)["edits"]
+    if not isinstance(edits, list):
+        raise TypeError
+    return edits
 
 
 def _edit(value: Any, request: Request, path: str) -> Edit | BadRecord:
