@@ -81,6 +81,9 @@ def test_loops_and_no_op_turns_are_planted_and_found():
     assert loop.evidence["base_rate"] == pytest.approx(12 / 24)
     assert "`go to shelf 1`, `go to shelf 2` (6 times)" in loop.when_to_apply
     assert (still.evidence["episodes"], still.evidence["successes"]) == (6, 0)
+    assert still.evidence["p_value"] == pytest.approx(stats.hypergeom.sf(5, 24, 12, 6))
+    assert still.evidence["p_value"] <= still.evidence["q_value"] <= 0.05
+    assert {loop.status, still.status} == {"supported"}
     assert still.evidence["sources"] == [f"q-stuck{n}" for n in range(6)]
     assert "`look` (6 times)" in still.when_to_apply
 
@@ -155,6 +158,7 @@ def test_order_of_episodes_changes_nothing():
 def test_limits_hold():
     records = cleaning(8)
     assert not [s for s in taught(records, mistakes=0).skills if s.tier == "mistake"]
+    assert {s.tier for s in taught(records, general=0, per_type=0).skills} == {"mistake"}
     assert len(taught(records, total=1).skills) == 1
     assert not taught(records, min_support=9).skills
 
