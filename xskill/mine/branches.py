@@ -52,12 +52,14 @@ class Branches:
     def __init__(self, run: Run, *, growing: bool = False) -> None:
         self._run = run
         self._growing = growing
-        self._here: set[Key] = set()
+        self._here: dict[str | None, set[str]] = {}
+        """Question → ids of its episodes so far."""
         self._n_here = 0
-        self._episodes: list[int] = []
-        self._parents: list[Key] = []
-        self._places: list[tuple[str, int]] = []
-        self._open: list[int] = []
+        self._episodes = array("q")
+        self._parents: list[str] = []
+        self._files: list[str] = []
+        self._lines = array("q")
+        self._open = array("q")
         """Which of the branches stand before their parents, or without."""
         self._prefixes = array("i")
         self._ends = array("q", [0])
@@ -66,15 +68,24 @@ class Branches:
         """Whether there is anything to look at; there is not while all parents stand before their branches."""
         return bool(self._open)
 
-    def follows(self, parent: Key, before: Named) -> bool:
+    def follows(self, parent: str, question: str | None, before: Named) -> bool:
         """Take the branch that is read now; whether its parent is among the episodes before it."""
-        n = len(before.ids)
-        self._here.update(zip(before.question[self._n_here :], before.ids[self._n_here :], strict=True))
-        self._n_here = n
-        self._episodes.append(n)
+        self._look_at(before)
+        self._episodes.append(self._n_here)
         self._parents.append(parent)
-        self._places.append(self._run.place)
-        return parent in self._here
+        file, line = self._run.place
+        self._files.append(file)
+        self._lines.append(line)
+        return parent in self._here.get(question, ())
+
+    def _look_at(self, episodes: Named) -> None:
+        here, n = self._here, self._n_here
+        for question, name in zip(episodes.question[n:], episodes.ids[n:], strict=True):
+            if question in here:
+                here[question].add(name)
+            else:
+                here[question] = {name}
+        self._n_here = len(episodes.ids)
 
     def hold(self, prefix: Sequence[int]) -> None:
         """Keep the actions that the last branch copied: its parent may not come."""
@@ -86,13 +97,14 @@ class Branches:
     def bad(self, episodes: Named) -> list[int]:
         """Numbers of the episodes whose parent links lead into a cycle; the run is told of each."""
         keys = list(zip(episodes.question, episodes.ids, strict=True))
+        branches = [(keys[n], (keys[n][0], parent)) for n, parent in zip(self._episodes, self._parents, strict=True)]
         is_branch = set(self._episodes)
         roots = {key for n, key in enumerate(keys) if n not in is_branch}
-        links = [(index, parent) for index, parent in enumerate(self._parents) if parent not in roots]
-        found = [links[i][0] for i in cyclic([(keys[self._episodes[index]], parent) for index, parent in links])]
+        under = [index for index, (_, parent) in enumerate(branches) if parent not in roots]
+        found = [under[i] for i in cyclic([branches[index] for index in under])]
         for index in found:
             self._run.kept -= 1
-            self._run.bad(cycle_error(episodes.ids[self._episodes[index]]).at(*self._places[index]))
+            self._run.bad(cycle_error(branches[index][0][1]).at(self._files[index], self._lines[index]))
         if found:
             self._run.check_input()
         return [self._episodes[index] for index in found]
@@ -102,18 +114,17 @@ class Branches:
 
         A parent has the question of its branch, or one of the two has none.
         """
-        self._here.update(zip(episodes.question, episodes.ids, strict=True))
-        anywhere = set(episodes.ids)
-        chosen = np.zeros(len(self._open), bool)
+        self._look_at(episodes)
+        anywhere, without = set(episodes.ids), self._here.get(None, ())
+        alone = np.zeros(len(self._open), bool)
         trees: dict[Key, int] = {}
         tree: list[int] = []
         for number, index in enumerate(self._open):
-            question, parent = self._parents[index]
-            if (question, parent) in self._here or (None, parent) in self._here:
+            question, parent = episodes.question[self._episodes[index]], self._parents[index]
+            if parent in self._here[question] or parent in without or (question is None and parent in anywhere):
                 continue
-            if question is not None or parent not in anywhere:
-                chosen[number] = True
-                tree.append(trees.setdefault((question, parent if question is None else ""), len(trees)))
+            alone[number] = True
+            tree.append(trees.setdefault((question, parent if question is None else ""), len(trees)))
         if tree:
             what = "their copied steps count as those of the tree that grows"
             if not self._growing:
@@ -122,9 +133,9 @@ class Branches:
         ends = np.frombuffer(self._ends, np.int64)
         copied = ends[1:] - ends[:-1]
         return Orphans(
-            episodes=np.array(self._episodes, np.int64)[np.array(self._open)[chosen]],
-            copied=copied[chosen],
-            prefixes=np.frombuffer(self._prefixes, np.intc)[np.repeat(chosen, copied)],
+            episodes=np.frombuffer(self._episodes, np.int64)[np.frombuffer(self._open, np.int64)[alone]],
+            copied=copied[alone],
+            prefixes=np.frombuffer(self._prefixes, np.intc)[np.repeat(alone, copied)],
             trees=np.array(tree, np.int64),
         )
 

@@ -157,7 +157,7 @@ def encode_episodes(
         actions, args = episode.actions, episode.args
         if episode.parent is not None:
             first = own_start(episode)
-            if branches is not None and not branches.follows((episode.question_id, episode.parent.id), heads):
+            if branches is not None and not branches.follows(episode.parent.id, episode.question_id, heads):
                 branches.hold(_coded(lookup, actions[:first], args if args is None else args[:first]))
             actions, args = actions[first:], args if args is None else args[first:]
         codes.extend(_coded(lookup, actions, args))
