@@ -66,7 +66,7 @@ class BadRecord(XskillError):
         """Fill in the place where it is not known yet, and return the same error."""
         if self.file is None:
             self.file = file
-        if self.line is None:
+        if self.line is None and self.byte is None:
             self.line = line
         if self.raw is None:
             self.raw = raw

@@ -62,9 +62,22 @@ def test_one_line_with_the_place(case: str, through: str, tmp_path: Path) -> Non
     assert all(json.loads(line)["id"] in ("e0", "e1", "e2", "e3") for line in done.stdout.splitlines())
 
 
+WHOLE_FILES = {name: CASES[name][0] for name in ("binary", "UTF-16", "ZIP", "gzip thrice", "cut Parquet")}
+
+
+@pytest.mark.parametrize("data", [*WHOLE_FILES.values(), gzip.compress(b"\n\n")[:-4]], ids=[*WHOLE_FILES, "cut gzip"])
+def test_a_damaged_file_is_told_alike_by_every_command(data: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(data)
+    commands = ("split", "head", "filter true", "credit", "tree show", "bank show")
+    told = {last_line(xskill(*words.split(), path, check=65).stderr) for words in commands}
+    assert len(told) == 1, told
+
+
 def test_missing_file_and_directory(tmp_path: Path) -> None:
     assert "no such file" in last_line(xskill("stats", tmp_path / "none", check=66).stderr)
-    assert "is a directory" in last_line(xskill("stats", tmp_path, check=66).stderr)
+    message = f"xskill: {tmp_path}: is a directory; name the files in it (`xskill canon` reads some as they are)"
+    assert last_line(xskill("stats", tmp_path, check=66).stderr) == message
 
 
 @pytest.mark.parametrize(

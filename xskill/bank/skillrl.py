@@ -8,7 +8,7 @@ from xskill.bank.model import Bank, make_bank
 from xskill.errors import BadRecord, NoRecord
 from xskill.records import Skill, Tier, decode
 from xskill.streams.contract import known_tag, tag_in
-from xskill.streams.lines import BOM
+from xskill.streams.lines import BOM, refuse_binary
 from xskill.streams.source import open_inputs
 
 TYPE_KEYS = ("task_specific_skills", "query_type_skills")
@@ -24,6 +24,9 @@ def read_skillrl(path: str) -> Bank:
     """
     data = b""
     for source in open_inputs([path], lambda text: None):
+        if source.container == "parquet":
+            raise BadRecord("a Parquet file; `xskill bank import` reads SkillRL's JSON", file=path, byte=0)
+        refuse_binary(source)
         data = source.stream.read().removeprefix(BOM)
     try:
         document = decode(data, object) if data.strip() else []

@@ -26,7 +26,7 @@ def iter_lines(source: Input, *, document: bool = False) -> Iterator[tuple[int, 
     Raises:
         BadRecord: a line longer than :data:`MAX_LINE`, bytes that are no text at all, or the lines of one JSON value.
     """
-    _refuse_binary(source)
+    refuse_binary(source)
     readline = source.stream.readline
     number, first = 0, True
     while line := readline(MAX_LINE + 1):
@@ -50,8 +50,14 @@ def _many_lines(first: bytes, source: Input) -> str:
     return many_lines(first + source.stream.peek(1 << 16))
 
 
-def _refuse_binary(source: Input) -> None:
-    """A binary file would only give one strange JSON error after the other."""
+def refuse_binary(source: Input) -> None:
+    """A binary file would only give one strange JSON error after the other.
+
+    Raises:
+        BadRecord: it is one, or text in another encoding.
+    """
+    if source.container == "zip":
+        raise BadRecord("a ZIP archive; `xskill canon` reads those it knows", file=source.name, byte=0)
     head = source.stream.peek(1024)[:1024]
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise BadRecord("UTF-16 text; convert it to UTF-8 (iconv -f UTF-16 -t UTF-8)", file=source.name, byte=0)

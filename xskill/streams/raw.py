@@ -65,8 +65,6 @@ def iter_raw(
 
     for source in open_inputs(files, note):
         try:
-            if source.container == "zip":
-                raise BadRecord("a ZIP archive; `xskill canon` reads those it knows", byte=0)
             for record in _rows(source, bad) if source.container == "parquet" else _lines(source, bad):
                 empty = False
                 yield record

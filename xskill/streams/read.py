@@ -51,8 +51,6 @@ def read_records(files: Sequence[str], kind: type[R], run: Run, *, headers: list
         try:
             if source.container == "parquet":
                 yield from _from_parquet(source, kind, run, headers)
-            elif source.container == "zip":
-                raise BadRecord("a ZIP archive; `xskill canon` reads those it knows", file=source.name, byte=0)
             else:
                 yield from _from_lines(source, kind, run, headers)
         except BadRecord as error:

@@ -118,7 +118,9 @@ def open_input(name: str, warn: Callable[[str], None]) -> Input:
             raw = open(name, "rb", buffering=0)  # noqa: SIM115 - closed by the reader
             size = os.fstat(raw.fileno()).st_size or None
         except IsADirectoryError:
-            raise NoInput(f"{name}: is a directory; name the files in it, or a directory format with --from") from None
+            raise NoInput(
+                f"{name}: is a directory; name the files in it (`xskill canon` reads some as they are)"
+            ) from None
         except FileNotFoundError:
             raise NoInput(f"{name}: no such file") from None
         except OSError as error:
