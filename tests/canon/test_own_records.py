@@ -91,3 +91,54 @@ def test_secrets_in_them_are_redacted(tmp_path: Path) -> None:
     (record,) = canon(path)
     assert key not in json.dumps(record)
     assert record["args"] == [["<redacted:aws-access-key>"]]
+
+
+def test_an_argument_whose_name_told_a_secret_is_redacted_in_its_step_and_in_the_args(tmp_path: Path) -> None:
+    secret = "q7Rt9ZkLm2Xw8VbN4cJpQ"
+    call = {"headers": {"X-API-Key": secret}, "id": "u1-long"}
+    record = {
+        **OWN,
+        "id": f"token={secret}",
+        "actions": ["get<user>", f"login --token {secret}"],
+        "args": [[secret, "u1-long"], []],
+        "steps": [{"action": f"get({json.dumps(call)})", "kind": "call"}, {"action": "Hi.", "kind": "respond"}],
+        "extra": {"env": {"DB_PASS": "tr0ub4dor-x"}},
+    }
+    (left,) = canon(write_lines(tmp_path / "own.jsonl", record))
+    assert secret not in json.dumps(left)
+    assert left["args"] == [["<redacted:secret>", "u1-long"], []]
+    assert left["actions"] == ["get<user>", "login --token <redacted:secret>"]
+    assert left["extra"] == {"env": {"DB_PASS": "<redacted:password>"}}
+
+
+def test_structured_arguments_of_a_log_are_redacted_wherever_they_land(tmp_path: Path) -> None:
+    secret, words = "q7Rt9ZkLm2Xw8VbN4cJpQ", "tr0ub4dor-x"
+    arguments = {"headers": {"X-API-Key": secret, "Cookie": f"sid={secret}"}, "env": {"DB_PASS": words}}
+    shell = {"command": f"export GITHUB_TOKEN={secret}; mycli --api-key {secret}; DB_PASS={words} run"}
+    messages = [
+        {"role": "user", "content": f"Use X-API-Key: {secret}"},
+        *(
+            message
+            for name, given in (("fetch", arguments), ("bash", shell))
+            for message in (
+                {
+                    "role": "assistant",
+                    "content": f"I call with token={secret}",
+                    "tool_calls": [
+                        {"id": name, "type": "function", "function": {"name": name, "arguments": json.dumps(given)}}
+                    ],
+                },
+                {"role": "tool", "tool_call_id": name, "content": json.dumps({"echo": json.dumps(given)})},
+            )
+        ),
+    ]
+    path = write_lines(tmp_path / "chat.jsonl", {"messages": messages, "meta": arguments})
+    (record,) = canon(path)
+    shown = json.dumps(record)
+    assert "<redacted:secret>" in shown
+    assert len(record["steps"]) == 2
+    assert secret not in shown
+    assert words not in shown
+    atif = xskill("canon", path, "--as", "atif").stdout.decode()
+    assert secret not in atif
+    assert words not in atif

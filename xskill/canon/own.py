@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import msgspec
@@ -12,6 +13,7 @@ import msgspec
 from xskill.canon.actions import redacted_call
 from xskill.canon.assemble import Assembler, known_fields
 from xskill.canon.episode import Tally
+from xskill.canon.redact import SHORTEST
 from xskill.canon.text import sorted_dumps
 from xskill.errors import BadRecord
 from xskill.records import CreditsHeader, Step, Trajectory, decode
@@ -28,6 +30,8 @@ _ALIGNED = (
     "residuals",
     "losses",
 )
+
+_PLACEHOLDER = re.compile(r"<redacted:[a-z-]+>")
 
 
 def read_own(line: bytes, assembler: Assembler, tally: Tally) -> Trajectory | None:
@@ -74,10 +78,12 @@ def pass_on(record: Trajectory, assembler: Assembler, tally: Tally) -> Trajector
     if steps is not None and choices.profile is not None:
         actions, args = _canonical(steps, choices.profile, assembler)
         changes.update(actions=actions, args=args)
-    elif record.args is not None and choices.redact != "none":
-        changes["args"] = assembler.redactor.value(record.args)
+    else:
+        changes["actions"] = [assembler.redactor.text(action) for action in record.actions]
+        if record.args is not None:
+            changes["args"] = _redacted_args(record, steps, assembler)
     changes["steps"] = steps
-    for name in ("task", "initial_observation"):
+    for name in ("id", "question_id", "task", "task_type", "env", "initial_observation"):
         text = getattr(record, name)
         if text:
             changes[name] = assembler.redactor.text(text)
@@ -103,6 +109,17 @@ def _redacted(steps: list[Step], assembler: Assembler) -> list[Step]:
                 msgspec.structs.replace(step, action=action, observation=observation, thought=thought, extra=extra)
             )
     return made
+
+
+def _redacted_args(record: Trajectory, steps: list[Step] | None, assembler: Assembler) -> list[list[str]]:
+    """The args; one that went from its step, where its name claimed it, goes here too."""
+    args: list[list[str]] = assembler.redactor.value(record.args)
+    for values, step, cleaned in zip(args, record.steps or (), steps or (), strict=False):
+        shown = _PLACEHOLDER.search(cleaned.action) if cleaned.action != step.action else None
+        for place, value in enumerate(values if shown is not None else ()):
+            if shown is not None and len(value) >= SHORTEST and value in step.action and value not in cleaned.action:
+                values[place] = shown.group()
+    return args
 
 
 def _canonical(steps: list[Step], profile: str, assembler: Assembler) -> tuple[list[str], list[list[str]]]:

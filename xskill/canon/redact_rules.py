@@ -27,14 +27,14 @@ from xskill.canon.redact_values import (
 
 _VALUE = r"""[^\s"'`\\,;&<>(){}\[\]|]"""
 _WORD = r"""[^\s"'`\\$<>|;&]"""
-_QUOTE = r"""\\*["']?"""
-_OPEN = r"""(?:[rbfu]?\\*["'`])?"""
+_QUOTE = r"""\\{0,15}["']?"""
+_OPEN = r"""(?:[rbfu]?\\{0,15}["'`])?"""
 _ASSIGN = _QUOTE + r"(?:\*\*)?\]?\s{0,4}(?:=>|:=|=|:)(?:\*\*)?\s{0,4}" + _OPEN
-_IN_TAG = _QUOTE + r"\s?(?:>|&gt;|\\+u003e)(?=[^<>&\s\\]{4,400}(?:<|&lt;|\\+u003c)\\*/)"
-_IN_PAIR = _QUOTE + r"\s{0,4},?(?:\\+n)?\s{0,20}\\*[\"']?value" + _ASSIGN
+_IN_TAG = _QUOTE + r"\s?(?:>|&gt;|\\{1,8}u003e)(?=[^<>&\s\\]{4,400}(?:<|&lt;|\\{1,8}u003c)\\{0,15}/)"
+_IN_PAIR = _QUOTE + r"\s{0,4},?(?:\\{1,8}n)?\s{0,20}\\{0,15}[\"']?value" + _ASSIGN
 _CLAIM = f"(?:{_ASSIGN}|{_IN_TAG}|{_IN_PAIR})"
 """Between a name and its value: ``name = "``, ``<name>``, ``name: NAME, value: ``."""
-_NEXT = r"(?:[ \t]{1,4}\\*[\"']?|\\*[\"'](?:[ \t]{1,4}|,\s{0,20})\\*[\"'])"
+_NEXT = r"(?:[ \t]{1,4}\\{0,15}[\"']?|\\{0,15}[\"'](?:[ \t]{1,4}|,\s{0,20})\\{0,15}[\"'])"
 """Between a name and its value when the one is the next word or item of a list after the other."""
 _IS = rf"(?:{_NEXT}|\s{{1,4}}(?:is|was):?\s{{1,4}}[\"'`]?)"
 _SESSION = r"""(?=[^\s;"'\\<]{0,500}\d)(?=[^\s;"'\\<]{0,500}[A-Za-z])[^\s;"'\\<]{16}"""
@@ -80,7 +80,7 @@ _CLAIMED: list[SecretRule] = [
         "azure-signature", ("sig=",), r"(?<![A-Za-z])sig=(?P<secret>(?:[\w+/-]|%[0-9A-Fa-f]{2}){20,200})", machine_made
     ),
     SecretRule(  # of a signed address (AWS, Google) or header
-        "signature", ("redential",), r"redential=[^\"'<>\n]{1,2000}?Signature=(?P<secret>[0-9a-f]{64,1024})"
+        "signature", ("redential",), r"redential=[^\"'<>\n]{1,1000}?Signature=(?P<secret>[0-9a-f]{64,1024})"
     ),
     SecretRule(
         "url-password",
@@ -190,6 +190,7 @@ _CLAIMED: list[SecretRule] = [
         r"(?<![\w.*-])[\w.*-]{1,100}:5432:[\w.*-]{1,63}:[\w.*-]{1,63}:(?P<secret>[^\s:\"'\\]{3,200})(?![:\w])",
         literal,
         before=100,
+        goes_on=r":5432:[\w.*-]{1,63}:[\w.*-]{1,63}:",
     ),
     SecretRule(
         "secret", ("login ",), rf"login (?:--?[\w-]{{1,20}} )?(?:token=)?(?P<secret>{_VALUE}{{16,400}})", key_body
