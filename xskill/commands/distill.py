@@ -92,7 +92,9 @@ def command(
 
     Turn experience into skills, without a model: routines that go with success (general, or of one task type), and
     mistakes (routines that go with failure, loops, turns that change nothing, branches that lost against their
-    siblings). Every skill names the questions it was made from; validation and test episodes are refused.
+    siblings). Every skill names the questions it was made from; validation and test episodes are refused. Its status
+    is supported when its q-value, over all that was tested, is at most 0.05 (and p_adjusted, where the tree has it for
+    the same episodes), else unproven.
     """
     from xskill.bank.model import read_bank, write_bank
     from xskill.bank.splits import check_allowed
