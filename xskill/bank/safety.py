@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 import msgspec
 
@@ -23,17 +22,7 @@ def redacted(bank: Bank) -> tuple[Bank, Counter[str]]:
     """
     redactor = Redactor("secrets")
     try:
-        skills = tuple(msgspec.convert(_walk(msgspec.to_builtins(skill), redactor), Skill) for skill in bank.skills)
+        skills = tuple(msgspec.convert(redactor.value(msgspec.to_builtins(skill)), Skill) for skill in bank.skills)
     except RecursionError:
         raise BadData(f"bank {bank.version}: a skill is nested too deeply to be looked through for secrets") from None
     return Bank(bank.header, skills), redactor.counts
-
-
-def _walk(value: Any, redactor: Redactor) -> Any:
-    if isinstance(value, str):
-        return redactor.text(value)
-    if isinstance(value, list):
-        return [_walk(item, redactor) for item in value]
-    if isinstance(value, dict):
-        return {key: _walk(item, redactor) for key, item in value.items()}
-    return value
