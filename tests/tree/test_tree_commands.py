@@ -87,6 +87,17 @@ def test_tile_adds_tiles(abc: Path) -> None:
     assert done.stderr.startswith(b"xskill tree tile: read 1; kept 1;")
 
 
+def test_tile_says_how_many_branches_stand_without_their_parent(abc: Path) -> None:
+    links = {"e": None, "f": "e", "g": "gone", "h": "late", "late": None}
+    records = [
+        {"id": name, "actions": ["a", "b", "c"], "parent": None if parent is None else {"id": parent, "turn": 1}}
+        for name, parent in links.items()
+    ]
+    done = xskill("tree", "tile", "--tree", abc, stdin=lines(*records))
+    assert b"tile: 1 branches without their parent in the input: the steps that they copied are tiled" in done.stderr
+    assert b"without their parent" not in xskill("tree", "tile", "--tree", abc, stdin=lines(*records[:2])).stderr
+
+
 def test_tile_refuses_a_branch_that_copied_more_than_it_has(abc: Path, tmp_path: Path) -> None:
     good = {"schema": "xskill.trajectory/1", "id": "good", "actions": ["a"]}
     bad = {**good, "id": "bad", "parent": {"id": "good", "turn": 2}}

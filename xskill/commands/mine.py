@@ -114,7 +114,8 @@ def command(
 
     Merge adjacent actions into routines, the pair with the best X-Score first:
     frequency x length^p x success^p (X-Tree, arXiv 2609.32993). The tree depends on the set of
-    episodes alone, never on their order. Association with success is descriptive unless --permutations.
+    episodes alone, never on their order. A branch counts the steps that it generated itself; without its parent in the
+    input it counts whole. Association with success is descriptive unless --permutations.
     """
     from contextlib import ExitStack
 

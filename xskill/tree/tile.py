@@ -7,6 +7,7 @@ O(n * merges).
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
@@ -174,8 +175,15 @@ def tiled(record: Trajectory, tiler: Tiler) -> Trajectory:
 
 
 def each_good(records: Iterable[R], work: Callable[[R], T], run: Run) -> Iterator[T]:
-    """``work`` on each record as it is read; one that it finds bad goes the way of bad records, under its id."""
+    """``work`` on each record as it is read; one that it finds bad goes the way of bad records, under its id.
+
+    At the end the run is told of branches whose parent was not there: their copied steps are in no tiling.
+    """
+    here, parents = array("q"), array("q")  # hashes of (question, id): eight bytes a record, in a stream of any length
     for record in records:
+        here.append(hash((record.question_id, record.id)))
+        if record.parent is not None:
+            parents.append(hash((record.question_id, record.parent.id)))
         try:
             done = work(record)
         except BadRecord as error:
@@ -183,3 +191,8 @@ def each_good(records: Iterable[R], work: Callable[[R], T], run: Run) -> Iterato
             run.bad(BadRecord(f"{error.reason} (trajectory {record.id})", path=error.path).at(*run.place))
         else:
             yield done
+    if parents:
+        known = set(here)
+        n = sum(parent not in known for parent in parents)
+        if n:
+            run.note(f"{n:,} branches without their parent in the input: the steps that they copied are tiled nowhere")
