@@ -15,6 +15,7 @@ from tests.cli.test_cli import every_command
 from tests.command import pipeline, xskill
 from xskill.cli import app
 from xskill.commands.types import File
+from xskill.errors import UsageError
 
 COMMANDS = [path for path in every_command() if path[0] != "worker"]  # a worker speaks its protocol on stdout
 READ_ONE_THING = {"tree show", "bank show", "bank diff", "bank import", "bank export", "schema"}
@@ -163,6 +164,75 @@ def test_what_is_open_already_is_added_to(words: str, redirection: str, folder: 
 def test_what_writes_no_parquet_says_so(words: str, folder: Path) -> None:
     assert b"does not write Parquet" in xskill(*words.split(), cwd=folder, check=2).stderr
     assert not (folder / "x.parquet").exists()
+
+
+BELONG = """\
+tree show in.jsonl --json --as dot                         | --as and --json are two different outputs
+tree show in.jsonl --as xtree --max-p .05                  | --max-p does not fit --as xtree
+tree show in.jsonl --as xtree --top 3                      | --top does not fit --as xtree
+tree show in.jsonl --as xtree --depth 3                    | --depth does not fit --as xtree
+tree show in.jsonl --as xtree --sort lift                  | --sort does not fit --as xtree
+tree show in.jsonl --as xtree --compare outcome            | --compare does not fit --as xtree
+tree show in.jsonl --as xtree --node S0                    | --node does not fit --as xtree
+tree show in.jsonl --as xtree --wide                       | --wide belongs to the drawing
+tree show in.jsonl --as dot --node S0                      | --node belongs to the drawing and --json
+tree show in.jsonl --as mermaid --example                  | --example belongs to the drawing
+tree show in.jsonl --as markdown --parents                 | --parents belongs to the drawing
+tree show in.jsonl --json --plain                          | --plain belongs to the drawing
+tree show in.jsonl --node S0 --top 3                       | --top does not fit --node ID
+tree show in.jsonl --json --node S0 --max-p .1             | --max-p does not fit --node ID
+tree show in.jsonl --node S0 --wide                        | --wide does not fit --node ID
+tree stats in.jsonl --rejects r                            | --rejects belongs to --episodes FILE
+tree diff in.jsonl other.jsonl --rejects r                 | --rejects belongs to --episodes FILE
+tree diff in.jsonl other.jsonl --json --top 3              | --top belongs to the text
+tree explore in.jsonl --rejects r                          | --rejects belongs to --episodes FILE
+tree explore in.jsonl --max-episodes 3                     | --max-episodes belongs to --episodes FILE
+tree reward --tree other.jsonl in.jsonl --gamma .5         | --gamma belongs to --shaping potential
+tree reward --tree other.jsonl in.jsonl --potential-scale 5        | --potential-scale belongs to --shaping potential
+tree reward --tree other.jsonl in.jsonl --shaping potential --cap 1 | --cap belongs to the bonus of a group
+tree context --tree other.jsonl --by-type --rejects r      | --rejects belongs to a stream of episodes
+rollout build in.jsonl --json --to parquet                 | --to belongs to the nodes
+rollout show in.jsonl --json --as html                     | --as and --json are two different outputs
+rollout show in.jsonl --json --every-turn                  | --every-turn belongs to the drawing
+rollout show in.jsonl --as html --every-turn               | --every-turn belongs to the drawing
+rollout expand in.jsonl -w x --budget 3                    | --budget belongs to --bank FILE
+rollout expand --from in.jsonl -w x --initial 3            | --initial samples first episodes
+rollout puct in.jsonl -w x --budget 3                      | --budget belongs to --bank FILE
+stats in.jsonl --json --top 3                              | --top belongs to the text
+canon in.jsonl --outcomes-key id                           | --outcomes-key belongs to --outcomes FILE
+distill in.jsonl --as evidence --max-total 3               | --max-total belongs to skills
+distill in.jsonl --as evidence --min-support 3             | --min-support belongs to skills
+distill in.jsonl --max-new 1                               | --max-new belongs to the edits of a bank
+distill in.jsonl --min-rate .2                             | --min-rate belongs to --failures-from FILE
+distill in.jsonl --answer-tokens 9                         | --answer-tokens belongs to --teacher openai:MODEL
+distill in.jsonl --concurrency 9                           | --concurrency belongs to --teacher openai:MODEL
+distill in.jsonl --requests r --concurrency 9              | --concurrency belongs to an endpoint
+distill in.jsonl --responses other.jsonl --max-tokens-total 9      | --max-tokens-total belongs to an endpoint
+bank export in.jsonl --as prompt --license MIT             | --license belongs to --as skills
+bank export in.jsonl --as skillrl --license MIT            | --license belongs to --as skills
+credit in.jsonl --method grpo --tau 2                      | --tau belongs to --method treeopsd and tree-pg
+worker textworld --policy random --rate .5                 | --rate belongs to --policy expert-noise
+worker textworld --model m                                 | --model belongs to --policy llm
+"""
+"""A command with an option that it would not look at, and the error."""
+
+
+@pytest.mark.parametrize("case", BELONG.splitlines(), ids=lambda case: case.partition("|")[0].strip())
+def test_an_option_that_does_nothing_is_refused(case: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    words, told = (part.strip() for part in case.split("|"))
+    monkeypatch.chdir(folder)
+    before = sorted(path.name for path in folder.iterdir())
+    with pytest.raises(UsageError) as error:
+        run_here(words.split())
+    assert str(error.value).startswith(told)
+    assert sorted(path.name for path in folder.iterdir()) == before
+
+
+def run_here(words: list[str]) -> None:
+    """The command in this process, which is quicker; its error as it is raised."""
+    group = typer.main.get_command(app)
+    command = group.get_command(None, words[0])  # type: ignore[attr-defined]
+    command.main(words[1:], standalone_mode=False)
 
 
 @pytest.mark.parametrize("value", ["nan", "inf", "-inf"])

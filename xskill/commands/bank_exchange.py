@@ -7,6 +7,7 @@ from typing import Annotated, Optional
 import typer
 
 from xskill.commands.bank_show import BankFile, BankOption, bank_path, file_or_pipe
+from xskill.commands.given import refuse
 from xskill.commands.options import Files, Output, Quiet, Rejects, To
 from xskill.commands.types import INPUT, OUTPUT
 from xskill.errors import UsageError
@@ -39,6 +40,7 @@ def import_(
 
 
 def export(
+    ctx: typer.Context,
     file: BankFile = None,
     bank: BankOption = None,
     form: Annotated[str, typer.Option("--as", metavar="NAME", help=" · ".join(FORMS))] = "skills",
@@ -72,6 +74,8 @@ def export(
         raise UsageError(f"--as {form}: expected one of {', '.join(FORMS)}")
     if form == "skills" and output in (None, "-"):
         raise UsageError("--as skills writes folders: name a new one with -o DIR")
+    if form != "skills":
+        refuse(ctx, ["licence"], f"belongs to --as skills; {form} names no license")
     with Run("bank export", quiet=quiet) as run:
         found, removed = redacted(read_bank(bank_path(file, bank), run))
         run.read = run.kept = len(found.skills)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
+from xskill.commands.given import refuse
 from xskill.commands.options import Files, Output, Quiet, Rejects, To
 from xskill.commands.types import INPUT, SIDE
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 
 def command(
+    ctx: typer.Context,
     files: Files = None,
     from_format: Annotated[
         Optional[str],
@@ -62,9 +64,7 @@ def command(
     ] = None,
     outcomes_key: Annotated[
         Optional[str],
-        typer.Option(
-            metavar="COLUMN", help="Its key column, or FIELD=COLUMN when the trajectory's field has another name."
-        ),
+        typer.Option(metavar="COLUMN", help="Its key column; FIELD=COLUMN if the trajectory's field has another name."),
     ] = None,
     redact: Annotated[
         str, typer.Option(metavar="LEVEL", help="none, secrets, or pii (secrets, e-mails, phones, home folders).")
@@ -132,7 +132,9 @@ def command(
 
         compile_test(success_if)
     joined = None
-    if outcomes is not None:
+    if outcomes is None:
+        refuse(ctx, ["outcomes_key"], "belongs to --outcomes FILE: its key column")
+    else:
         from xskill.canon.outcomes import read_outcomes
 
         joined = read_outcomes(outcomes, outcomes_key)
@@ -151,7 +153,11 @@ def command(
         raise UsageError("--as atif is written as JSON lines, not as Parquet")
     settings = Settings(choices, from_format, field_map, report is not None)
     totals = settings.totals()
-    learner = _learner() if learn is not None else None
+    learner = None
+    if learn is not None:
+        from xskill.canon.learn import Learner
+
+        learner = Learner()
     whole = as_name == "trajectory" and learner is None and container_of(output, to) != "parquet"
     with Run("canon", quiet=quiet, rejects=rejects) as run:
         with (
@@ -242,12 +248,6 @@ def _unused(choices: Choices, totals: Totals) -> Iterator[str]:
     for option, name in named:
         if name not in counts.fields:
             yield f"{option}: no trajectory has a field {name!r}"
-
-
-def _learner() -> Learner:
-    from xskill.canon.learn import Learner
-
-    return Learner()
 
 
 def _learn(learner: Learner, line: bytes) -> None:

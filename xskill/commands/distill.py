@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
+from xskill.commands.given import refuse
 from xskill.commands.options import Files, Output, Quiet, Rejects, To
 from xskill.commands.types import INPUT, REFERENCE, SIDE, finite
 from xskill.errors import UsageError
 
 if TYPE_CHECKING:
+    from xskill.commands.distill_teacher import Teaching
     from xskill.distill.learn import Learned
     from xskill.streams.run import Run
 
@@ -18,13 +20,15 @@ FORMS = ("bank", "edits", "evidence")
 
 
 def command(
+    ctx: typer.Context,
     files: Files = None,
     tree: Annotated[
         Optional[str],
         typer.Option(metavar="FILE", parser=REFERENCE, help="X-Tree with the routines; default: mined from the input."),
     ] = None,
     bank: Annotated[
-        Optional[str], typer.Option(metavar="FILE", parser=INPUT, help="The present bank, for --as edits.")
+        Optional[str],
+        typer.Option(metavar="FILE", parser=INPUT, help="The present bank, to be edited."),
     ] = None,
     form: Annotated[str, typer.Option("--as", metavar="NAME", help=" · ".join(FORMS))] = "bank",
     evidence: Annotated[
@@ -45,7 +49,7 @@ def command(
             metavar="R", callback=finite, help="With --failures-from: a type with a lower success rate is failing."
         ),
     ] = 0.4,
-    max_new: Annotated[int, typer.Option(metavar="N", min=0, help="With --as edits: new skills at most.")] = 3,
+    max_new: Annotated[int, typer.Option(metavar="N", min=0, help="With --bank: new skills at most.")] = 3,
     max_general: Annotated[int, typer.Option(metavar="N", min=0, help="General skills at most.")] = 8,
     max_per_type: Annotated[int, typer.Option(metavar="N", min=0, help="Skills of one task type at most.")] = 3,
     max_mistakes: Annotated[int, typer.Option(metavar="N", min=0, help="Mistakes at most.")] = 10,
@@ -124,6 +128,7 @@ def command(
     )
     if form == "evidence" and (teaching.wanted or any((bank, tree, evidence, failures_from))):
         raise UsageError("--as evidence compares the branches of the input: it takes no other file, and no teacher")
+    _refuse_unused(ctx, form, bank, failures_from, teaching)
     allowed = allow_split or []
     examples = Examples()
     with Run("distill", quiet=quiet, rejects=rejects) as run:
@@ -182,6 +187,24 @@ def command(
         with open_output(output, to=to, kind=Edit) as out:
             for edit in edits:
                 out.write(edit)
+
+
+def _refuse_unused(
+    ctx: typer.Context, form: str, bank: str | None, failures_from: str | None, teaching: Teaching
+) -> None:
+    if form == "evidence":
+        names = ["max_new", "max_general", "max_per_type", "max_mistakes", "max_total", "min_support", "min_families"]
+        refuse(ctx, names, "belongs to skills; --as evidence makes none")
+    if failures_from is None:
+        refuse(ctx, ["min_rate"], "belongs to --failures-from FILE: which task types fail there")
+    if bank is None and not teaching.wanted:
+        refuse(ctx, ["max_new"], "belongs to the edits of a bank: give --bank FILE")
+    if not teaching.wanted:
+        names = ["max_tokens_total", "answer_tokens", "concurrency"]
+        refuse(ctx, names, "belongs to --teacher openai:MODEL or --requests OUT")
+    if teaching.requests is not None or teaching.responses is not None:
+        names = ["max_tokens_total", "concurrency", "base_url"]
+        refuse(ctx, names, "belongs to an endpoint; --requests and --responses are files")
 
 
 def _summary(run: Run, learned: Learned) -> None:

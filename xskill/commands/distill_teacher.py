@@ -36,7 +36,7 @@ class Teaching:
         if self.teacher is not None and self.model is None:
             raise UsageError(f"--teacher {self.teacher}: expected openai:MODEL")
         if not self.wanted and (self.base_url or self.cache or self.price):
-            raise UsageError("--base-url, --cache and --price are for --teacher openai:MODEL or --requests")
+            raise UsageError("--base-url is for --teacher openai:MODEL, --cache and --price also for --requests")
         self.dollars()
 
     @property

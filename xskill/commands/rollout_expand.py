@@ -6,6 +6,7 @@ from typing import Annotated, Optional
 
 import typer
 
+from xskill.commands.given import refuse
 from xskill.commands.options import Files, Output, Quiet, Rejects, Seed, To
 from xskill.commands.rollout_run import (
     BankFile,
@@ -25,6 +26,7 @@ from xskill.commands.types import INPUT
 
 
 def command(
+    ctx: typer.Context,
     files: Files = None,
     worker: Worker = ...,  # type: ignore[assignment]
     initial: Annotated[int, typer.Option("-N", "--initial", metavar="N", min=1, help="Complete episodes first.")] = 4,
@@ -65,6 +67,10 @@ def command(
     from xskill.rollouts.tasks import read_given, read_tasks, task_of
     from xskill.streams.run import Run
 
+    if given is not None:
+        refuse(ctx, ["initial"], "samples first episodes; --from FILE holds them already")
+    if bank is None:
+        refuse(ctx, ["budget"], "belongs to --bank FILE: the skills that fit")
     shared = Shared(
         worker=worker,
         jobs=jobs,

@@ -6,11 +6,13 @@ from typing import Annotated, Literal, Optional
 
 import typer
 
+from xskill.commands.given import refuse
 from xskill.commands.options import AsJson, Files, Output, Quiet, Rejects, To
 from xskill.commands.types import finite
 
 
 def build(
+    ctx: typer.Context,
     files: Files = None,
     output: Output = None,
     to: To = None,
@@ -33,6 +35,8 @@ def build(
     from xskill.streams.text import write_text
     from xskill.streams.write import open_output
 
+    if as_json and output is None:
+        refuse(ctx, ["to"], "belongs to the nodes, which --json writes only with -o FILE")
     with Run("rollout build", quiet=quiet, rejects=rejects) as run:
         rollouts, trie, originals = read_rollouts(files or [], run, keep=True)
         found = summary(rollouts, trie)
@@ -49,6 +53,7 @@ def build(
 
 
 def show(
+    ctx: typer.Context,
     files: Files = None,
     question: Annotated[
         Optional[str], typer.Option(metavar="ID", help="Which question; default: the first whose rewards differ.")
@@ -74,6 +79,10 @@ def show(
     from xskill.streams.run import Run
     from xskill.streams.text import write_text
 
+    if as_json:
+        refuse(ctx, ["form"], "and --json are two different outputs; give one")
+    if as_json or form is not None:
+        refuse(ctx, ["every_turn"], "belongs to the drawing; --json and --as html hold every turn")
     with Run("rollout show", quiet=quiet, rejects=rejects) as run:
         rollouts, trie, originals = read_rollouts(files or [], run, keep=True)
         found = view(rollouts, trie, originals, choose_question(rollouts, question))

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from xskill.commands.given import refuse
 from xskill.commands.options import Files, Output, Quiet, Rejects, Seed, To
 from xskill.commands.rollout_run import (
     BankFile,
@@ -25,6 +26,7 @@ from xskill.commands.types import finite
 
 
 def command(
+    ctx: typer.Context,
     files: Files = None,
     worker: Worker = ...,  # type: ignore[assignment]
     iterations: Annotated[int, typer.Option(metavar="N", min=0, help="Walks from the root, each to a new node.")] = 40,
@@ -73,6 +75,8 @@ def command(
     for option, given, known in (("--prior", prior, get_args(PriorFrom)), ("--value", value, get_args(ValueFrom))):
         if given not in known:
             raise UsageError(f"{option} {given}: expected one of {', '.join(known)}")
+    if bank is None:
+        refuse(ctx, ["budget"], "belongs to --bank FILE: the skills that fit")
     choices = Search(
         iterations=iterations,
         depth=depth,

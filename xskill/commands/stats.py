@@ -6,10 +6,12 @@ from typing import Annotated
 
 import typer
 
+from xskill.commands.given import refuse
 from xskill.commands.options import AsJson, Files, Output, Quiet, Rejects
 
 
 def command(
+    ctx: typer.Context,
     files: Files = None,
     top: Annotated[int, typer.Option(metavar="N", min=0, help="Most frequent tokens and task types to show.")] = 15,
     as_json: AsJson = False,
@@ -29,6 +31,8 @@ def command(
     from xskill.streams.text import write_text
     from xskill.verbs.stats import Statistics, render
 
+    if as_json:
+        refuse(ctx, ["top"], "belongs to the text; --json holds everything")
     with Run("stats", quiet=quiet, rejects=rejects) as run:
         statistics = Statistics()
         for episode in read_records(files or [], Episode, run):

@@ -6,12 +6,18 @@ from typing import Annotated, Optional
 
 import typer
 
+from xskill.commands.given import refuse
 from xskill.commands.options import AsJson, Output, Quiet, Rejects
 from xskill.commands.tree_options import TreeFile, one_stdin
 from xskill.commands.types import INPUT, finite
 
+_OF_EPISODES = "belongs to --episodes FILE; no episodes are read without it"
+_SELECT = ("top", "depth", "sort", "compare", "max_p")
+_DRAW = ("wide", "example", "parents", "plain")
+
 
 def show(
+    ctx: typer.Context,
     tree: TreeFile = None,
     top: Annotated[int, typer.Option(metavar="N", min=0, help="Show the N best routines; 0: all.")] = 12,
     depth: Annotated[int, typer.Option(metavar="N", min=0, help="Levels of sub-routines below each.")] = 1,
@@ -49,6 +55,7 @@ def show(
     from xskill.tree.report import report, terminal
     from xskill.tree.summary import Wanted
 
+    _refuse_unused(ctx, "json" if as_json else form, node is not None)
     wanted = Wanted(top, depth, sort, node, max_p, compare, wide, example, parents, plain)
     console = terminal() if output is None else None
     with Run("tree show", quiet=quiet, summary=False) as run:
@@ -58,7 +65,26 @@ def show(
         write_text(output, text)
 
 
+def _refuse_unused(ctx: typer.Context, form: str | None, node: bool) -> None:
+    """What the form, or the card of one node, does not look at."""
+    if form == "json":
+        refuse(ctx, ["form"], "and --json are two different outputs; give one")
+    if form == "xtree":
+        why = "does not fit --as xtree, which writes the whole tree; `xskill filter` chooses nodes first"
+        refuse(ctx, ["max_p", "top", "depth", "sort", "compare", "node"], why)
+    elif form in ("dot", "mermaid", "markdown"):
+        refuse(ctx, ["node"], f"belongs to the drawing and --json; --as {form} shows what --top and --max-p choose")
+    elif node:
+        refuse(ctx, _SELECT, "does not fit --node ID, which shows all of one node")
+        refuse(ctx, [name for name in _DRAW if name != "plain"], "does not fit --node ID, which shows all of one node")
+    if form is not None:
+        refuse(
+            ctx, _DRAW, f"belongs to the drawing; {'--json' if form == 'json' else f'--as {form}'} does not look at it"
+        )
+
+
 def stats(
+    ctx: typer.Context,
     tree: TreeFile = None,
     episodes: Annotated[
         Optional[list[str]],
@@ -84,6 +110,8 @@ def stats(
     from xskill.tree.stats import describe, render, usage
     from xskill.tree.tile import each_good, own_tiles, tiler
 
+    if not episodes:
+        refuse(ctx, ["rejects"], _OF_EPISODES)
     one_stdin(tree, episodes or [])
     read = read_tree(tree or [])
     report = describe(read)
@@ -96,6 +124,7 @@ def stats(
 
 
 def diff(
+    ctx: typer.Context,
     old: Annotated[str, typer.Argument(metavar="A", parser=INPUT, help="The tree before.")],
     new: Annotated[str, typer.Argument(metavar="B", parser=INPUT, help="The tree after.")],
     episodes: Annotated[
@@ -123,6 +152,10 @@ def diff(
     from xskill.tree import diff as differences
     from xskill.tree.model import read_tree
 
+    if not episodes:
+        refuse(ctx, ["rejects"], _OF_EPISODES)
+    if as_json:
+        refuse(ctx, ["top"], "belongs to the text; --json lists every difference")
     one_stdin(old, [new, *(episodes or [])])
     one_stdin(new, episodes or [])
     trees = read_tree(old), read_tree(new)
@@ -139,6 +172,7 @@ def diff(
 
 
 def explore(
+    ctx: typer.Context,
     tree: TreeFile = None,
     episodes: Annotated[
         Optional[list[str]],
@@ -165,6 +199,8 @@ def explore(
     from xskill.tree.model import read_tree
     from xskill.tree.tile import each_good, own_start
 
+    if not episodes:
+        refuse(ctx, ["rejects", "max_episodes"], _OF_EPISODES)
     one_stdin(tree, episodes or [])
     read = read_tree(tree or [])
     records: list[Trajectory] = []

@@ -6,6 +6,7 @@ from typing import Annotated, Optional
 
 import typer
 
+from xskill.commands.given import refuse
 from xskill.commands.options import Files, Output, Quiet, Rejects, Seed, To
 from xskill.commands.tree_options import TreeOption, one_stdin
 from xskill.commands.types import INPUT, finite
@@ -118,6 +119,7 @@ def instances(
 
 
 def reward(
+    ctx: typer.Context,
     tree: TreeOption,
     files: Files = None,
     outcome: Annotated[
@@ -179,6 +181,11 @@ def reward(
         raise UsageError(f"--outcome {outcome}: expected one of {', '.join(get_args(Outcome))}")
     if shaping not in (None, "potential"):
         raise UsageError(f"--shaping {shaping}: expected potential")
+    if shaping is None:
+        refuse(ctx, ["gamma", "potential_scale"], "belongs to --shaping potential")
+    else:
+        names = ["outcome", "scale", "strength", "threshold", "cap"]
+        refuse(ctx, names, "belongs to the bonus of a group; --shaping potential does not look at it")
     choices = Shaping(strength=strength, threshold=threshold, scale=scale, cap=cap)
     one_stdin(tree, files or ["-"])
     with Run("tree reward", quiet=quiet, rejects=rejects) as run:
@@ -194,6 +201,7 @@ def reward(
 
 
 def context(
+    ctx: typer.Context,
     tree: TreeOption,
     files: Files = None,
     task_type: Annotated[
@@ -230,6 +238,8 @@ def context(
     without_episodes = bool(task_type) or by_type
     if without_episodes and files:
         raise UsageError("--task-type and --by-type read no episodes; leave the files out")
+    if without_episodes:
+        refuse(ctx, ["rejects"], "belongs to a stream of episodes; --task-type and --by-type read none")
     one_stdin(tree, [] if without_episodes else files or ["-"])
     with Run("tree context", quiet=quiet, rejects=rejects) as run, open_lines(output) as write_line:
 

@@ -8,7 +8,16 @@ from typing import Annotated, Any, Optional
 import typer
 
 from xskill.commands.types import finite
-from xskill.commands.worker_options import BaseUrl, ModelName, PolicyName, Rate, Set, make_policy, make_sampler
+from xskill.commands.worker_options import (
+    BaseUrl,
+    ModelName,
+    PolicyName,
+    Rate,
+    Set,
+    make_policy,
+    make_sampler,
+    refuse_unused,
+)
 
 command = typer.Typer(
     add_completion=False,
@@ -39,6 +48,7 @@ Tasks = Annotated[bool, typer.Option("--tasks", help="Print a task record for ea
 
 @command.command("scienceworld", short_help="ScienceWorld (extra [scienceworld], and Java).")
 def scienceworld(
+    ctx: typer.Context,
     policy: PolicyName = "expert-noise",
     rate: Rate = 0.2,
     simplification: Annotated[str, typer.Option(metavar="NAMES", help="By commas; easy is all of them.")] = "easy",
@@ -66,12 +76,14 @@ def scienceworld(
         return
     if reward not in get_args(RewardFrom):
         raise UsageError(f"--reward {reward}: expected {' or '.join(get_args(RewardFrom))}")
+    refuse_unused(ctx, policy)
     acts = make_policy(policy, rate, model, base_url, settings)
     serve(ScienceWorldEnvironment(simplification, reward, gold=policy == "expert-noise"), acts)  # type: ignore[arg-type]
 
 
 @command.command("alfworld", short_help="ALFWorld (extra [alfworld]) on a folder of its games.")
 def alfworld(
+    ctx: typer.Context,
     games: Annotated[str, typer.Option(metavar="DIR", help="Folder with game.tw-pddl files, at any depth.")] = ...,  # type: ignore[assignment]
     policy: PolicyName = "expert-noise",
     rate: Rate = 0.2,
@@ -97,12 +109,14 @@ def alfworld(
         return
     if expert not in ("handcoded", "planner"):
         raise UsageError(f"--expert {expert}: expected handcoded or planner")
+    refuse_unused(ctx, policy)
     acts = make_policy(policy, rate, model, base_url, settings)
     serve(AlfworldEnvironment(games, expert if policy == "expert-noise" else "none"), acts)  # type: ignore[arg-type]
 
 
 @command.command("textworld", short_help="TextWorld (extra [textworld]): games of a folder, or made from a seed.")
 def textworld(
+    ctx: typer.Context,
     games: Annotated[Optional[str], typer.Option(metavar="DIR", help="Folder with compiled games.")] = None,
     policy: PolicyName = "expert-noise",
     rate: Rate = 0.2,
@@ -118,6 +132,7 @@ def textworld(
     from xskill.rollouts.workers.serve import serve
     from xskill.rollouts.workers.textworld import TextWorldEnvironment
 
+    refuse_unused(ctx, policy)
     acts = make_policy(policy, rate, model, base_url, settings)
     serve(TextWorldEnvironment(games), acts)
 

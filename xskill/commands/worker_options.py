@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
+from xskill.commands.given import refuse
 from xskill.commands.types import finite
 from xskill.errors import UsageError
 
@@ -117,6 +118,14 @@ def make_policy(name: str, rate: float, model: str | None, base_url: str | None,
     sampler, settings = make_sampler(model, base_url, pairs)
     messages = acting(settings.history, settings.list_actions)
     return LlmPolicy(sampler, messages, read_action, constrain=settings.constrain)
+
+
+def refuse_unused(ctx: typer.Context, policy: str) -> None:
+    """Options of another policy are a :class:`UsageError`."""
+    if policy in POLICIES and policy != "expert-noise":
+        refuse(ctx, ["rate", "expert"], f"belongs to --policy expert-noise; {policy} does not look at it")
+    if policy in POLICIES and policy != "llm":
+        refuse(ctx, ["model", "base_url", "settings"], f"belongs to --policy llm; {policy} does not look at it")
 
 
 def make_sampler(model: str | None, base_url: str | None, pairs: list[str] | None) -> tuple[Sampler, Settings]:
