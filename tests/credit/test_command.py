@@ -227,21 +227,70 @@ def test_verl_rows_broadcast_over_the_sampled_tokens(tmp_path: Path) -> None:
 
 
 def test_verifiers_traces_hold_advantages_and_turn_rewards(tmp_path: Path) -> None:
-    records = tree()
+    """A turn's tokens may begin with those of the prompt, masked: r0's first has two. r1's second turn has none."""
+    records = [*tree(), record("r2", "ad", None, ("r0", 1))]
     records[0] |= {"task": "find it", "initial_observation": "a hall"}
+    for one in records:
+        one["steps"][0] |= {"logprob": [0, 0, -0.25], "extra": {"token_ids": [7, 8, 9], "mask": [0, 0, 1]}}
     records[0]["steps"][1] |= {"kind": "call", "action": 'look({"at":"x"})', "logprob": [-0.5, -0.25]}
-    trace = rows(xskill("credit", write(tmp_path / "r.jsonl", records), "--as", "verifiers").stdout)[0]
-    assert (trace["version"], trace["id"]) == (1, "r0")
+    records[0]["steps"][1]["extra"] = {"token_ids": [5, 6]}
+    records[2]["steps"][1] |= {"logprob": -1.5, "n_tokens": 2, "extra": {"token_ids": [3, 4]}}
+    done = xskill("credit", write(tmp_path / "r.jsonl", records), "--as", "verifiers")
+    assert b"1 of 3 trajectories have no steps[].extra.token_ids on every turn" in done.stderr
+    trace, bare, unfinished = rows(done.stdout)
+    assert (trace["version"], trace["id"], trace["task"]["key"], trace["agent"]) == (1, "r0", "q", {"config": {}})
+    assert (trace["is_completed"], trace["ok"]) == (True, True)
     assert trace["rewards"] == {"reward": {"score": 1.0, "weight": 1.0}}
     assert trace["info"]["turn_rewards"] == pytest.approx([0, 1], abs=1e-5)
+    assert trace["info"]["turn_weights"] == pytest.approx([1 / 3, 1])
     assert [node["parent"] for node in trace["nodes"]] == [None, 0, 1, 2, 3]
     assert [node["message"]["role"] for node in trace["nodes"]] == ["user", "assistant", "user", "assistant", "tool"]
-    call = trace["nodes"][3]
+    first, call = trace["nodes"][1], trace["nodes"][3]
+    assert (first["token_ids"], first["mask"], first["logprobs"]) == ([7, 8, 9], [False, False, True], [-0.25])
+    assert first["advantages"] == pytest.approx([0], abs=1e-5)
     assert call["message"]["tool_calls"] == [{"id": "call_1", "name": "look", "arguments": '{"at":"x"}'}]
-    assert call["logprobs"] == [-0.5, -0.25]
-    assert call["mask"] == [True, True]
+    assert (call["token_ids"], call["mask"], call["logprobs"]) == ([5, 6], [True, True], [-0.5, -0.25])
     assert call["advantages"] == pytest.approx([1, 1], abs=1e-5)
     assert trace["nodes"][4]["message"]["tool_call_id"] == "call_1"
+
+    assert all(not {"token_ids", "mask", "logprobs", "advantages"} & node.keys() for node in bare["nodes"])
+    assert bare["info"]["turn_rewards"] == pytest.approx([0, -1], abs=1e-5)
+    assert bare["info"]["turn_logprobs"] == [[0, 0, -0.25], None]
+    assert bare["ok"] is True  # a failure is no error
+    assert (unfinished["is_completed"], unfinished["ok"], unfinished["rewards"]) == (False, False, {})
+    sampled = unfinished["nodes"][-2]
+    assert (sampled["mask"], sampled["logprobs"], sampled["advantages"]) == (
+        [True, True],
+        [],
+        None,
+    )  # a sum has no place
+
+
+@pytest.mark.parametrize(
+    ("step", "said"),
+    [
+        ({"extra": {"token_ids": "7"}}, "steps[0].extra.token_ids: expected a list of token ids"),
+        ({"extra": {"token_ids": [True]}}, "steps[0].extra.token_ids: expected a list of token ids"),
+        ({"extra": {"token_ids": [-1]}}, "steps[0].extra.token_ids: expected a list of token ids"),
+        ({"extra": {"token_ids": [7, 8], "mask": [1]}}, "steps[0].extra.mask: expected 2 entries, one a token id"),
+        ({"extra": {"token_ids": [7], "mask": 1}}, "steps[0].extra.mask: expected 1 entries, one a token id"),
+        (
+            {"logprob": [-1, -2], "extra": {"token_ids": [7]}},
+            "steps[0].extra.token_ids: expected 2 entries, one a log-probability, got 1",
+        ),
+        (
+            {"n_tokens": 1, "extra": {"token_ids": [7, 8]}},
+            "steps[0].extra.token_ids: expected 1 sampled tokens, as n_tokens says, got 2",
+        ),
+    ],
+)
+def test_token_ids_that_do_not_fit_their_turn(tmp_path: Path, step: dict[str, Any], said: str) -> None:
+    one = record("r0", "a", 1.0)
+    one["steps"][0] |= step
+    path = write(tmp_path / "r.jsonl", [record("r1", "a", 0.0), one])
+    done = xskill("credit", path, "--as", "verifiers", "-o", tmp_path / "traces.jsonl", check=65)
+    assert f"{path}:2: {said}" in done.stderr.decode()
+    assert not (tmp_path / "traces.jsonl").exists()
 
 
 def test_radius_auto_takes_nine_tenths_of_the_moves(tmp_path: Path) -> None:
@@ -266,6 +315,10 @@ def test_reward_from_success(tmp_path: Path) -> None:
     header, first, _ = rows(xskill("credit", path, "--reward-from", "success").stdout)
     assert header["config"]["reward_from"] == "success"
     assert first["advantage"] == pytest.approx(1, abs=1e-5)
+    verl, verifiers = (
+        rows(xskill("credit", path, "--reward-from", "success", "--as", form).stdout) for form in ("verl", "verifiers")
+    )
+    assert [row["reward"] for row in verl] == [trace["rewards"]["reward"]["score"] for trace in verifiers] == [1, 0]
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,13 @@ def command(
     reward_from: Annotated[RewardFrom, typer.Option(help="What counts as the reward.")] = "reward",
     per_turn: Annotated[bool, typer.Option("--per-turn", help="One flat row a turn.")] = False,
     as_: Annotated[
-        Optional[Form], typer.Option("--as", help="Rows for a trainer: credits broadcast over the sampled tokens.")
+        Optional[Form],
+        typer.Option(
+            "--as",
+            help="Rows for a trainer: credits broadcast over the sampled tokens. Traces for verifiers hold tokens and "
+            "advantages only of trajectories whose turns all have steps[].extra.token_ids (with extra.mask 0 on what "
+            "was not sampled); info.turn_rewards always holds the credits.",
+        ),
     ] = None,
     jobs: Annotated[
         Optional[int],
@@ -125,7 +131,7 @@ def command(
         _tell(run, credits.stats)
         if apart is not None:
             here.begin_output()
-        _write(rollouts, originals, credits, config, reward_from, per_turn, as_, output, to, actions)
+        _write(run, rollouts, originals, credits, config, reward_from, per_turn, as_, output, to, actions)
 
 
 def _refuse_unused(ctx: typer.Context, method: str, backup: str) -> None:
@@ -191,6 +197,7 @@ def _in_parts(
 
 
 def _write(
+    run: Run,
     rollouts: Rollouts,
     originals: Originals,
     credits: Credits,
@@ -206,7 +213,7 @@ def _write(
 
     head = header(config, credits, reward_from=reward_from)
     if as_ is not None:
-        _write_rows(rollouts, originals, credits, as_, output, to)
+        _write_rows(run, rollouts, originals, credits, as_, output, to)
     elif per_turn:
         write_turns(output, to, rollouts, credits, head, actions)
     else:
@@ -214,11 +221,13 @@ def _write(
 
 
 def _write_rows(
-    rollouts: Rollouts, originals: Originals, credits: Credits, as_: Form, output: str | None, to: str | None
+    run: Run, rollouts: Rollouts, originals: Originals, credits: Credits, as_: Form, output: str | None, to: str | None
 ) -> None:
     import msgspec
 
-    from xskill.integrations.credit_rows import VERL_COLUMNS, verifiers_trace, verl_row
+    from xskill.errors import BadRecord
+    from xskill.integrations.credit_rows import VERL_COLUMNS, verl_row
+    from xskill.integrations.credit_traces import has_tokens, verifiers_trace
     from xskill.integrations.rows_parquet import write_rows
     from xskill.rollouts.originals import original_lines, whole
     from xskill.streams.text import open_lines
@@ -227,18 +236,27 @@ def _write_rows(
     parquet = container_of(output, to) == "parquet"
     if parquet and as_ == "verifiers":
         raise UsageError("--as verifiers writes JSON lines")
-    credit = [None if value != value else value for value in credits.credit.tolist()]
+    make = verl_row if as_ == "verl" else verifiers_trace
+    credit, reward = ([None if x != x else x for x in of.tolist()] for of in (credits.credit, rollouts.reward))
     weight = None if credits.weight is None else credits.weight.tolist()
     start = rollouts.turn_start.tolist()
 
     def rows() -> Iterator[dict[str, Any]]:
+        lacking = 0
         for i, line in enumerate(original_lines(originals, rollouts.place)):
             turns = slice(start[i], start[i + 1])
             record = whole(line, rollouts.place[i])
-            if as_ == "verl":
-                yield verl_row(record, credit[turns], None if weight is None else weight[turns])
-            else:
-                yield verifiers_trace(record, credit[turns])
+            try:
+                row = make(record, credit[turns], None if weight is None else weight[turns], reward[i])
+            except BadRecord as error:
+                raise error.at(*rollouts.place[i]) from None
+            lacking += as_ == "verifiers" and not has_tokens(row)
+            yield row
+        if lacking:
+            run.note(
+                f"{lacking:,} of {rollouts.n:,} trajectories have no steps[].extra.token_ids on every turn: their "
+                "traces hold no tokens and no advantages, and their credits stand in info.turn_rewards"
+            )
 
     if parquet:
         write_rows(output, rows(), VERL_COLUMNS)
