@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -20,6 +21,7 @@ def xskill(*arguments: str | Path, stdin: str | None = None, timeout: float = 12
         text=True,
         timeout=timeout,
         check=False,
+        env=os.environ,  # and not what a command that ran in this very process set for itself
     )
 
 
