@@ -69,6 +69,14 @@ def test_nan_in_our_own_record_is_a_bad_record(tmp_path: Path) -> None:
         canon(path)
 
 
+def test_what_is_nested_too_deeply_to_look_through_is_a_bad_record(tmp_path: Path) -> None:
+    deep = json.dumps(OWN)[:-1] + ', "zz": ' + "[" * 900 + "]" * 900 + "}"
+    (tmp_path / "own.jsonl").write_text(f"{deep}\n{json.dumps(OWN)}\n")
+    done = xskill("canon", tmp_path / "own.jsonl", "--rejects", tmp_path / "r")
+    assert json.loads(done.stdout) == OWN
+    assert json.loads((tmp_path / "r").read_text())["reason"] == "nested too deeply"
+
+
 def test_a_field_that_breaks_the_contract(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "own.jsonl", {**OWN, "args": [["x"]]})
     with pytest.raises(BadRecord, match="expected 2 entries, one an action, got 1"):

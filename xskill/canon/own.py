@@ -51,7 +51,10 @@ def read_own(line: bytes, assembler: Assembler, tally: Tally) -> Trajectory | No
             raise error from None
         tally.skip("header of a credit stream")
         return None
-    return pass_on(record, assembler, tally)
+    try:
+        return pass_on(record, assembler, tally)
+    except RecursionError:
+        raise BadRecord("nested too deeply") from None
 
 
 def pass_on(record: Trajectory, assembler: Assembler, tally: Tally) -> Trajectory | None:
