@@ -233,8 +233,9 @@ def _difference(rollouts: Rollouts, trie: Trie, i: int, p: int) -> BadRecord:
     what, tables, codes = "action", rollouts.actions, rollouts.step_action
     if rollouts.action[mine + turn] == rollouts.action[theirs + turn]:
         what, tables, codes = "observation", rollouts.observations, rollouts.step_observation
+    table = tables[int(rollouts.question[i])]
     found, expected = (
-        " | ".join(map(str, texts_of(tables, codes[rollouts.turn_of_step == start + turn]))) for start in (mine, theirs)
+        " | ".join(map(str, texts_of([table], codes[rollouts.steps_of(start + turn)]))) for start in (mine, theirs)
     )
     return _error(
         rollouts,

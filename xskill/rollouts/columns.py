@@ -87,6 +87,11 @@ class Rollouts:
         """[n] turns of each trajectory."""
         return np.diff(self.turn_start)
 
+    def steps_of(self, turn: int) -> slice:
+        """The steps of a turn."""
+        stop = self.first_step[turn + 1] if turn + 1 < self.n_turns else len(self.turn_of_step)
+        return slice(int(self.first_step[turn]), int(stop))
+
     @property
     def positive_logprobs(self) -> int:
         """Turns with a log-probability above 0, by more than rounding explains: none has a probability above 1."""
