@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
 
 import typer
 
+from xskill.commands.given import refuse
 from xskill.commands.options import Files, Output, Quiet, Rejects, To
 from xskill.commands.types import finite
 from xskill.errors import UsageError
@@ -135,19 +136,11 @@ def command(
 
 
 def _refuse_unused(ctx: typer.Context, method: str, backup: str) -> None:
-    """An option that the method does not look at is an error: nobody should believe that it did something."""
-
-    def given(name: str) -> bool:
-        source = ctx.get_parameter_source(name)
-        return source is not None and source.name == "COMMANDLINE"
-
     for names, methods in ((_OF_TREES, ("treeopsd", "tree-pg")), (_OF_TARGETS, ("treeopsd",))):
-        for name in names if method not in methods else ():
-            if given(name):
-                option = "--" + name.strip("_").replace("_", "-")
-                raise UsageError(f"{option} belongs to --method {' and '.join(methods)}; {method} does not look at it")
-    if backup != "likelihood" and given("tau"):
-        raise UsageError(f"--tau belongs to --backup likelihood; {backup} does not look at it")
+        if method not in methods:
+            refuse(ctx, names, f"belongs to --method {' and '.join(methods)}; {method} does not look at it")
+    if backup != "likelihood":
+        refuse(ctx, ["tau"], f"belongs to --backup likelihood; {backup} does not look at it")
 
 
 def _tell(run: Run, stats: dict[str, Any]) -> None:
