@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from xskill.distill.steps import placeholders, substitute
-from xskill.distill.wording import listed, named, phrase, quote, share, title
+from xskill.distill.wording import listed, phrase, share, title
 from xskill.records import Node, Slot
+from xskill.streams.model_text import named, quote
 
 
 @pytest.mark.parametrize(

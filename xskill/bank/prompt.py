@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 from xskill.records import Skill
 from xskill.streams.model_text import NOTE
-from xskill.streams.model_text import estimate_tokens as estimate_tokens
 
 HEADINGS = {"general": "General principles", "task": "Skills for this kind of task", "mistake": "Mistakes to avoid"}
 

@@ -12,8 +12,9 @@ from xskill.bank.model import Bank
 from xskill.distill.edits import covered
 from xskill.distill.significance import short, status, upper_tail
 from xskill.distill.skills import skill_id
-from xskill.distill.wording import listed, named, phrase, quote, sentence, telling, title
+from xskill.distill.wording import listed, phrase, sentence, telling, title
 from xskill.records import Edit, Evidence, Skill
+from xskill.streams.model_text import named, quote
 
 FEWEST = 5
 """Questions in which an action must have been tried before it is tested, as ``Limits.min_support`` has it."""

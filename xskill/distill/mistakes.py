@@ -14,9 +14,10 @@ from xskill.distill.routines import Routine
 from xskill.distill.significance import Blocks, p_value, short, status
 from xskill.distill.skills import evidence, origin, skill_id
 from xskill.distill.steps import step_texts
-from xskill.distill.wording import listed, named, percent, phrase, quote, sentence, share, title
+from xskill.distill.wording import listed, percent, phrase, sentence, share, title
 from xskill.mine.association import wilson
 from xskill.records import Skill
+from xskill.streams.model_text import named, quote
 
 LESSONS = {
     "loop": ("Going round in circles", "Do not go through the same actions again: what they had to show is known."),

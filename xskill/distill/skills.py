@@ -11,8 +11,9 @@ from xskill.distill.experience import Experience, Ints
 from xskill.distill.routines import Routine
 from xskill.distill.significance import short, status
 from xskill.distill.steps import seen_values, step_texts
-from xskill.distill.wording import listed, named, percent, phrase, quote, share, title
+from xskill.distill.wording import listed, percent, phrase, share, title
 from xskill.records import Skill, Tier
+from xskill.streams.model_text import named, quote
 
 FEWEST = 5
 """Episodes that a counter-indication needs."""

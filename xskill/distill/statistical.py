@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import msgspec
 import numpy as np
 
-from xskill.bank.prompt import estimate_tokens, render_prompt
+from xskill.bank.prompt import render_prompt
 from xskill.bank.similarity import near_duplicate
 from xskill.distill.experience import Experience
 from xskill.distill.lessons import Lesson
@@ -21,6 +21,7 @@ from xskill.distill.wording import telling
 from xskill.mine.rules import Rules
 from xskill.mine.trees import mine
 from xskill.records import Skill, TreeHeader
+from xskill.streams.model_text import estimate_tokens
 from xskill.tree.model import XTree
 
 FAILURE_NODES = 64

@@ -10,8 +10,9 @@ import numpy as np
 
 from xskill.distill.experience import Experience
 from xskill.distill.replay import Positions
-from xskill.distill.wording import phrase, quote, sentence, split_token
+from xskill.distill.wording import phrase, sentence, split_token
 from xskill.records import Node
+from xskill.streams.model_text import quote
 
 SHOWN_VALUES = 5
 LONGEST_VALUE = 80

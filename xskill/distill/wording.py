@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from xskill.streams.model_text import named as named
-from xskill.streams.model_text import quote as quote
+from xskill.streams.model_text import named
 
 LONGEST_TITLE = 90
 
