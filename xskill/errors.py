@@ -64,9 +64,10 @@ class BadRecord(XskillError):
 
     def at(self, file: str, line: int | None = None, *, raw: bytes | None = None) -> BadRecord:
         """Fill in the place where it is not known yet, and return the same error."""
+        of_file = self.file is not None and self.byte is not None  # a byte of the file, not of the record
         if self.file is None:
             self.file = file
-        if self.line is None and self.byte is None:
+        if self.line is None and not of_file:
             self.line = line
         if self.raw is None:
             self.raw = raw
