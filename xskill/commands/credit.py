@@ -94,6 +94,7 @@ def command(
     target_ratios, weights, and with steps[].logprob_new residuals and losses.
     """
     from xskill.credit.methods import Config, run_method
+    from xskill.credit.output import header, write_trajectories, write_turns
     from xskill.rollouts.apart import read_apart
     from xskill.rollouts.read import read_rollouts
     from xskill.streams.run import Run
@@ -132,7 +133,13 @@ def command(
         _tell(run, credits.stats)
         if apart is not None:
             here.begin_output()
-        _write(run, rollouts, originals, credits, config, reward_from, per_turn, as_, output, to, actions)
+        head = header(config, credits, reward_from=reward_from)
+        if as_ is not None:
+            _write_rows(run, rollouts, originals, credits, as_, output, to)
+        elif per_turn:
+            write_turns(output, to, rollouts, credits, head, actions)
+        else:
+            write_trajectories(output, to, rollouts, originals, credits, head)
 
 
 def _refuse_unused(ctx: typer.Context, method: str, backup: str) -> None:
@@ -187,30 +194,6 @@ def _in_parts(
     run.read = run.kept = found.stats["trajectories"]
     _tell(run, found.stats)
     return True
-
-
-def _write(
-    run: Run,
-    rollouts: Rollouts,
-    originals: Originals,
-    credits: Credits,
-    config: Config,
-    reward_from: str,
-    per_turn: bool,
-    as_: Form | None,
-    output: str | None,
-    to: str | None,
-    actions: Any,
-) -> None:
-    from xskill.credit.output import header, write_trajectories, write_turns
-
-    head = header(config, credits, reward_from=reward_from)
-    if as_ is not None:
-        _write_rows(run, rollouts, originals, credits, as_, output, to)
-    elif per_turn:
-        write_turns(output, to, rollouts, credits, head, actions)
-    else:
-        write_trajectories(output, to, rollouts, originals, credits, head)
 
 
 def _write_rows(

@@ -102,4 +102,5 @@ def attempt() -> Attempt | None:
 
 
 def _leave(*_: object) -> NoReturn:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough: nothing may break into the clean-up
     raise SystemExit(128 + signal.SIGTERM)
