@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from xskill.bank.model import read_bank
-from xskill.bank.prompt import estimate_tokens, render_prompt
+from xskill.bank.prompt import render_prompt
+from xskill.streams.model_text import estimate_tokens
 
 SPLITS = ("train", "evolve", "validation", "test")
 
