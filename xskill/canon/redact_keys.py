@@ -81,7 +81,8 @@ KEYS: list[SecretRule] = [
         "private-key",
         ("KEY",),
         r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
-        r"(?:(?:[A-Za-z0-9+/=:,.\s]|-(?!----BEGIN)|\\+[nr]){0,20000}?-----END (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
+        r"(?:(?:[A-Za-z0-9+/=:,.\s]|-(?!----BEGIN)|\\+[nr]){0,20000}?"
+        r"-----END (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
         r"|(?:[A-Za-z0-9+/=\s]|\\+[nr]){0,20000})",
         before=58,
         goes_on="KEY(?: BLOCK)?-----",
