@@ -166,3 +166,14 @@ def test_parquet_in_and_out_gives_the_same_records(abc: Path, tmp_path: Path) ->
     assert [json.loads(line)["shaped_reward"] for line in from_parquet.splitlines()] == [1.0, 0.0]
     for ours, theirs in zip(from_parquet.splitlines(), from_lines.splitlines(), strict=True):
         assert {k: v for k, v in json.loads(ours).items() if k != "schema"} == json.loads(theirs)
+
+
+def test_distill_says_it_too() -> None:
+    links = {"e": None, "f": "e", "g": "gone"}
+    records = [
+        {"id": name, "success": True, "actions": ["a"], "steps": [{"action": "a"}], "question_id": "q"}
+        | ({} if parent is None else {"parent": {"id": parent, "turn": 1}})
+        for name, parent in links.items()
+    ]
+    said = b"distill: 1 branches without their parent in the input: the steps that they copied count nowhere"
+    assert said in xskill("distill", stdin=lines(*records)).stderr

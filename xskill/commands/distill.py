@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from xskill.streams.run import Run
 
 FORMS = ("bank", "edits", "evidence")
+_LOST = "count nowhere"
 
 
 def command(
@@ -108,6 +109,7 @@ def command(
     from xskill.distill.statistical import Limits
     from xskill.distill.teacher import Examples
     from xskill.records import Edit, Evidence, Skill, Trajectory
+    from xskill.streams.orphans import tell_orphans
     from xskill.streams.read import read_records
     from xskill.streams.run import Run
     from xskill.streams.write import open_output
@@ -144,7 +146,7 @@ def command(
         findings: tuple[Skill, ...] = ()
         only = None
         if failures_from is not None and present is not None:
-            source = read_records(files, Trajectory, run) if files else ()
+            source = tell_orphans(read_records(files, Trajectory, run), run, _LOST) if files else ()
             failures = read_records([failures_from], Trajectory, run)
             if teaching.wanted:
                 source, failures = examples.watch(source), examples.watch(failures)
@@ -164,7 +166,7 @@ def command(
             run.set_summary(f"{len(only)} of {len(evolution.counts)} task types below {min_rate:g}")
         else:
             given = list(read_records([evidence], Evidence, run)) if evidence is not None else []
-            source = read_records(files or [], Trajectory, run)
+            source = tell_orphans(read_records(files or [], Trajectory, run), run, _LOST)
             if teaching.wanted:
                 source = examples.watch(source)
             learned = learn(source, routines, limits, allowed_splits=allowed, evidence=given)

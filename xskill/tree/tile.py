@@ -7,7 +7,6 @@ O(n * merges).
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
@@ -20,7 +19,8 @@ from xskill.records import Episode, Node, Tile, Trajectory
 from xskill.tree.model import XTree
 
 if TYPE_CHECKING:
-    from xskill.streams.run import Run
+    from xskill.streams.orphans import tell_orphans
+from xskill.streams.run import Run
 
 R = TypeVar("R", Trajectory, Episode)
 T = TypeVar("T")
@@ -179,11 +179,7 @@ def each_good(records: Iterable[R], work: Callable[[R], T], run: Run) -> Iterato
 
     At the end the run is told of branches whose parent was not there: their copied steps are in no tiling.
     """
-    here, parents = array("q"), array("q")  # hashes of (question, id): eight bytes a record, in a stream of any length
-    for record in records:
-        here.append(hash((record.question_id, record.id)))
-        if record.parent is not None:
-            parents.append(hash((record.question_id, record.parent.id)))
+    for record in tell_orphans(records, run, "are tiled nowhere"):
         try:
             done = work(record)
         except BadRecord as error:
@@ -191,8 +187,3 @@ def each_good(records: Iterable[R], work: Callable[[R], T], run: Run) -> Iterato
             run.bad(BadRecord(f"{error.reason} (trajectory {record.id})", path=error.path).at(*run.place))
         else:
             yield done
-    if parents:
-        known = set(here)
-        n = sum(parent not in known for parent in parents)
-        if n:
-            run.note(f"{n:,} branches without their parent in the input: the steps that they copied are tiled nowhere")
