@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from xskill.streams.run import Run
+if TYPE_CHECKING:
+    from xskill.streams.run import Run
 
 R = TypeVar("R", bound=Any)
 

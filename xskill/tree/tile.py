@@ -16,11 +16,11 @@ import msgspec
 
 from xskill.errors import BadRecord
 from xskill.records import Episode, Node, Tile, Trajectory
+from xskill.streams.orphans import tell_orphans
 from xskill.tree.model import XTree
 
 if TYPE_CHECKING:
-    from xskill.streams.orphans import tell_orphans
-from xskill.streams.run import Run
+    from xskill.streams.run import Run
 
 R = TypeVar("R", Trajectory, Episode)
 T = TypeVar("T")
