@@ -218,6 +218,7 @@ def _stats(rollouts: Rollouts, trie: Trie, skipped: Ints) -> dict[str, Any]:
     def questions(chosen: Any) -> int:
         return int(np.count_nonzero(np.bincount(rollouts.question[chosen])))
 
+    positive = rollouts.positive_logprobs
     return {
         "questions": questions(slice(None)),
         "trajectories": rollouts.n,
@@ -226,5 +227,5 @@ def _stats(rollouts: Rollouts, trie: Trie, skipped: Ints) -> dict[str, Any]:
         "unfinished": int((skipped == UNFINISHED).sum()),
         "zero_variance": questions(skipped == ZERO_VARIANCE),
         "single_leaf": questions(skipped == SINGLE_LEAF),
-        **({"positive_logprobs": rollouts.positive_logprobs} if rollouts.positive_logprobs else {}),
+        **({"positive_logprobs": positive} if positive else {}),
     }

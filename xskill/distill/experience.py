@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import gc
 import operator
 from array import array
 from collections.abc import Collection, Iterable, Iterator
@@ -124,18 +122,6 @@ class _Notes:
         return steps
 
 
-@contextlib.contextmanager
-def _no_collection() -> Iterator[None]:
-    """Records come and go by reference counts alone; looking for cycles among millions of them is wasted time."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
-
-
 def read_experience(records: Iterable[Trajectory], allowed_splits: Collection[str] = ()) -> Experience:
     """Code all records.
 
@@ -144,8 +130,7 @@ def read_experience(records: Iterable[Trajectory], allowed_splits: Collection[st
         BadData: as :func:`xskill.mine.corpus.encode_episodes`.
     """
     notes = _Notes(allowed_splits)
-    with _no_collection():
-        corpus = encode_episodes(notes.episodes(records), codes=notes.actions)
+    corpus = encode_episodes(notes.episodes(records), codes=notes.actions)
     if len(notes.times) < len(notes.ids):
         corpus = corpus.select(np.asarray(_distinct(corpus), dtype=np.intp))
     place = {name: index for index, name in enumerate(notes.ids)}

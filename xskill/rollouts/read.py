@@ -47,8 +47,6 @@ def read_rollouts(
         try:
             if source.container == "parquet":
                 _from_parquet(source, gather, originals if keep else None, run)
-            elif source.container == "zip":
-                raise BadRecord("a ZIP archive; `xskill canon` reads those it knows", file=source.name, byte=0)
             else:
                 _from_lines(source, gather, originals if keep else None, run)
         except BadRecord as error:
