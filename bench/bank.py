@@ -6,8 +6,8 @@ import random
 import time
 
 from bench.measure import machine
-from xskill.bank.model import make_bank
 from xskill.bank.retrieve import build_index, retrieve
+from xskill.bank.skillbank import make_bank
 from xskill.records import Skill
 
 SKILLS, QUERIES = 10_000, 3_000

@@ -28,8 +28,8 @@ from typing import Any
 import numpy as np
 
 from xskill.credit.methods import Config, run_method
-from xskill.rollouts.build import build, summary
 from xskill.rollouts.gather import Gather, Rollout, RolloutParent, RolloutStep
+from xskill.rollouts.prefix_tree import build, summary
 
 STATES, ACTIONS, HORIZON = 12, 3, 8
 SEEDS, QUESTIONS = 12, 200

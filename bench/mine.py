@@ -28,10 +28,10 @@ from bench.measure import machine
 from xskill.mine.board import Board
 from xskill.mine.corpus import Corpus, Labels
 from xskill.mine.merges import Merge
+from xskill.mine.mining import mine
 from xskill.mine.outcomes import classify
 from xskill.mine.prepare import merge_all, prepare
 from xskill.mine.rules import Rules
-from xskill.mine.trees import mine
 
 VOCABULARY = 1000
 MERGES = 1000

@@ -21,10 +21,10 @@ import numpy as np
 
 from xskill.engines.local import Local
 from xskill.mine.corpus import encode_episodes
+from xskill.mine.mining import Questions, mine
 from xskill.mine.rules import Rules
-from xskill.mine.trees import Questions, mine
 from xskill.records import Episode
-from xskill.tree.model import XTree
+from xskill.tree.xtree import XTree
 
 Routine = tuple[str, ...]
 

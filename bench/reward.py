@@ -14,7 +14,7 @@ from pathlib import Path
 from bench.measure import XSKILL, machine, run
 from xskill.records import Corpus, Node, Parent, Step, Trajectory, TreeHeader, encode
 from xskill.records.tree_rules import derived
-from xskill.tree.model import XTree, write_tree
+from xskill.tree.xtree import XTree, write_tree
 
 ROLLOUTS, STEPS, GROUP = 100_000, 20, 8
 VERBS = ["open", "close", "take", "put", "navigate", "observe", "use", "heat"]

@@ -12,13 +12,13 @@ from pathlib import Path
 
 from bench.measure import machine
 from xskill.records import Trajectory
-from xskill.rollouts.canonical import Namer
-from xskill.rollouts.drive import Job, Setting, Stop
-from xskill.rollouts.episode import Question, Sampler
-from xskill.rollouts.expand import expand
-from xskill.rollouts.protocol import Task
-from xskill.rollouts.puct import Search, search
-from xskill.rollouts.sample import Sampling
+from xskill.sampling.canonical_names import Namer
+from xskill.sampling.drive import Job, Setting, Stop
+from xskill.sampling.expand import expand
+from xskill.sampling.growing_episode import Question, Sampler
+from xskill.sampling.protocol import Task
+from xskill.sampling.puct import Search, search
+from xskill.sampling.whole_rollout import Sampling
 from xskill.streams.run import Run
 from xskill.streams.write import open_output
 

@@ -12,9 +12,9 @@ from math import sqrt
 from pathlib import Path
 from typing import Any
 
-from xskill.bank.model import read_bank
 from xskill.bank.prompt import render_prompt
-from xskill.streams.model_text import estimate_tokens
+from xskill.bank.skillbank import read_bank
+from xskill.text.quoted import estimate_tokens
 
 SPLITS = ("train", "evolve", "validation", "test")
 

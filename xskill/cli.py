@@ -66,7 +66,7 @@ class Commands(TyperGroup):
         except XskillError as error:
             _leave(error)
         except BrokenPipeError:
-            from xskill.streams.standard import abandon
+            from xskill.process.standard import abandon
 
             abandon()  # nobody reads any more
             raise typer.Exit(EXIT_CLOSED_PIPE) from None
@@ -102,7 +102,7 @@ def _check_files_first(command: Any) -> None:
 
 def _leave(error: XskillError) -> None:
     from xskill.streams.source import TerminalInput
-    from xskill.streams.terminal import clean_line
+    from xskill.text.terminal import clean_line
 
     if isinstance(error, TerminalInput):
         names = [word for word in sys.argv[1:3] if not word.startswith("-")]
@@ -156,15 +156,15 @@ def main() -> None:
     """Entry of the console script."""
     _one_blas_thread()
     _collect_seldom()
-    from xskill.streams.signals import unwound
-    from xskill.streams.standard import reserve
+    from xskill.process.signals import unwound
+    from xskill.process.standard import reserve
 
     reserve()
     unwound(_run)
 
 
 def _run() -> None:
-    from xskill.streams.standard import abandon
+    from xskill.process.standard import abandon
 
     try:
         try:

@@ -10,8 +10,8 @@ import pytest
 
 from tests.bank.commands import xskill
 from xskill.bank.apply import Caps, EditFailure, apply_edits, check_outcomes
-from xskill.bank.diff import diff
-from xskill.bank.model import make_bank, read_bank, write_bank
+from xskill.bank.changes import diff
+from xskill.bank.skillbank import make_bank, read_bank, write_bank
 from xskill.records import Edit, Skill, encode
 
 NO_CAPS = Caps(None, None, None)

@@ -13,7 +13,7 @@ import pytest
 
 from tests.bank.commands import xskill
 from xskill.bank.ablate import kept_skills, suspicion
-from xskill.bank.model import make_bank, read_bank, write_bank
+from xskill.bank.skillbank import make_bank, read_bank, write_bank
 from xskill.records import Edit, Result, Skill, decode, encode
 
 SCORE = """

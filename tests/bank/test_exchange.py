@@ -17,7 +17,7 @@ from tests.bank.commands import xskill
 from tests.command import within
 from tests.distill.corpora import cleaning
 from xskill.bank.agent_skills import MAX_NAME, folder_name, skill_folders, skill_md, write_folders
-from xskill.bank.model import make_bank, read_bank, write_bank
+from xskill.bank.skillbank import make_bank, read_bank, write_bank
 from xskill.bank.skillrl import from_skillrl, to_skillrl
 from xskill.distill.experience import read_experience
 from xskill.distill.statistical import distill

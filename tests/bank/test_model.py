@@ -7,7 +7,7 @@ import hashlib
 import msgspec
 import pytest
 
-from xskill.bank.model import make_bank, read_bank, write_bank
+from xskill.bank.skillbank import make_bank, read_bank, write_bank
 from xskill.errors import BadData, BadRecord, NoInput
 from xskill.records import BankHeader, Skill, encode
 from xskill.streams.run import Run

@@ -8,7 +8,7 @@ import pytest
 
 from tests.cli.terminal import with_terminal_on_stdin
 from tests.command import xskill
-from xskill.bank.model import make_bank, write_bank
+from xskill.bank.skillbank import make_bank, write_bank
 from xskill.records import Skill
 
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from tests.canon.logs import LOGS, canon, write_lines
 from tests.command import xskill
-from xskill.canon.atif_out import to_atif
 from xskill.canon.formats.atif import own_trajectory
+from xskill.canon.formats.atif_export import to_atif
 from xskill.canon.pipeline import Totals
 from xskill.records import Parent, Step, Trajectory, convert
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xskill.canon import chunks
-from xskill.canon.chunks import chunks_of_file, chunks_of_stream
+from xskill.canon.reading import chunks
+from xskill.canon.reading.chunks import chunks_of_file, chunks_of_stream
 from xskill.errors import BadRecord
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.canon.logs import canon, log
-from xskill.canon.outcomes import read_outcomes
+from xskill.canon.outcome.joined import read_outcomes
 
 
 class Episode(NamedTuple):

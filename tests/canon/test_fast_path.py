@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from xskill.canon.assemble import Assembler, Choices
 from xskill.canon.convert import Converter
-from xskill.canon.episode import Place
 from xskill.canon.formats import BY_NAME
 from xskill.canon.formats.steps import FORMAT
+from xskill.canon.reading.episode import Place
 from xskill.errors import BadRecord
 
 SLOW = dataclasses.replace(FORMAT, fast=None)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.canon.logs import LOGS, canon, log
-from xskill.canon.ingest import open_log
+from xskill.canon.detect import open_log
 from xskill.streams.source import open_input
 
 

@@ -16,12 +16,12 @@ from tests.canon.logs import LOGS
 from tests.canon.test_atif_round_trip import FULL, atif
 from xskill.canon.assemble import Assembler, Choices
 from xskill.canon.convert import open_whole, to_json
-from xskill.canon.episode import Place
+from xskill.canon.detect import detect_value, read_document
 from xskill.canon.formats import BY_NAME, FORMATS
-from xskill.canon.formats.table import Format
-from xskill.canon.ingest import detect_value, read_document
-from xskill.canon.parse import parse
+from xskill.canon.formats.format import Format
 from xskill.canon.pipeline import Settings, Totals, read_logs
+from xskill.canon.reading.episode import Place
+from xskill.canon.reading.json_text import parse
 from xskill.errors import BadRecord, XskillError
 from xskill.records import Trajectory, decode
 from xskill.streams.source import open_inputs

@@ -14,7 +14,7 @@ import pytest
 
 from tests.canon.logs import canon, write_lines
 from tests.command import ENVIRONMENT, xskill
-from xskill.canon.parse import parse
+from xskill.canon.reading.json_text import parse
 from xskill.errors import BadRecord
 
 NULLED = {"n_number_NaN.json", "n_number_infinity.json", "n_number_minus_infinity.json"}

@@ -15,10 +15,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from xskill.canon.canonicalize import Canonicalizer
-from xskill.canon.learn import Learner
-from xskill.canon.profile import Profile, load_profile, parse_profile
-from xskill.canon.templates import mine_templates
+from xskill.canon.actions.canonicalizer import Canonicalizer
+from xskill.canon.actions.learn_profile import Learner
+from xskill.canon.actions.profile import Profile, load_profile, parse_profile
+from xskill.canon.actions.templates import mine_templates
 
 FRUIT = ["apple", "pear", "dried plum", "ripe blood orange", "fig"]
 PLACES = ["kitchen", "living room", "cellar", "garden shed", "attic"]

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.canon.logs import canon, log, write_lines
-from xskill.canon.outcomes import read_outcomes
-from xskill.canon.success import compile_test
-from xskill.canon.verdicts import Verdict
+from xskill.canon.outcome.expression import compile_test
+from xskill.canon.outcome.joined import read_outcomes
+from xskill.canon.reading.verdicts import Verdict
 from xskill.errors import BadData, UsageError
 
 CLAIMS = {

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from xskill.canon.canonicalize import Canonicalizer
-from xskill.canon.profile import PROFILE_NAMES, detect_profile, load_profile
+from xskill.canon.actions.canonicalizer import Canonicalizer
+from xskill.canon.actions.profile import PROFILE_NAMES, detect_profile, load_profile
 
 EXAMPLES = [(name, example) for name in PROFILE_NAMES for example in load_profile(name).examples]
 

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from xskill.canon.canonicalize import MAX_UNMATCHED, Canonicalizer, Unmatched
-from xskill.canon.parse_call import name_words, parse_call, split_json_call
-from xskill.canon.parse_shell import read_command
-from xskill.canon.parse_text import read_text
-from xskill.canon.profile import PROFILE_NAMES, load_profile, parse_profile
+from xskill.canon.actions.canonicalizer import MAX_UNMATCHED, Canonicalizer, Unmatched
+from xskill.canon.actions.parse_call import name_words, parse_call, split_json_call
+from xskill.canon.actions.parse_shell import read_command
+from xskill.canon.actions.parse_text import read_text
+from xskill.canon.actions.profile import PROFILE_NAMES, load_profile, parse_profile
 from xskill.errors import UsageError
 
 TOKEN = re.compile(r"[^<>\x00-\x1f]{1,48}(<[^<>\x00-\x1f]{1,48}>)?")

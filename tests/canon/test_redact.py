@@ -18,9 +18,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from xskill.canon.redact import Redactor
-from xskill.canon.redact_personal import PERSONAL
-from xskill.canon.redact_rules import SECRETS
+from xskill.canon.redact.context import SECRETS
+from xskill.canon.redact.redactor import PERSONAL, Redactor
 from xskill.errors import UsageError
 
 LETTERS = "aB3dE5gH7jK9mN2pQ4sT6vW8yZ1bC3eF5hJ7kM9nP2rS4uV6xY8zA1cD3fG5iK7lN9oQ2tU4wX6"

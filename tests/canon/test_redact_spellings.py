@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 import pytest
 
-from xskill.canon.redact import Redactor
+from xskill.canon.redact.redactor import Redactor
 
 V = "q7Rt9ZkLm2Xw8VbN4cJpQ"
 """A key that only its context tells."""

@@ -10,7 +10,7 @@ import pytest
 
 from tests.canon.logs import canon, log, write_lines
 from tests.command import xskill
-from xskill.canon.atif_out import to_atif
+from xskill.canon.formats.atif_export import to_atif
 from xskill.canon.loss import Loss
 from xskill.records import Trajectory, convert
 

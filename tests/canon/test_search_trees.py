@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.canon.logs import canon, log
 from tests.command import xskill
-from xskill.canon.branches import parents
+from xskill.canon.reading.search_leaves import parents
 
 TREES = [
     "i_trees/tot_game24_bfs_first12.json",

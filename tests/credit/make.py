@@ -8,9 +8,9 @@ from typing import Any
 from hypothesis import strategies as st
 
 from xskill.records import convert
-from xskill.rollouts.build import Trie, build
-from xskill.rollouts.columns import Rollouts
+from xskill.rollouts.arrays import Rollouts
 from xskill.rollouts.gather import Gather, TokenRollout, sum_tokens
+from xskill.rollouts.prefix_tree import Trie, build
 
 
 def gather(records: list[dict[str, Any]]) -> tuple[Rollouts, Trie]:

@@ -20,13 +20,13 @@ from hypothesis import strategies as st
 
 from tests.command import ENVIRONMENT, xskill
 from tests.credit.test_command import record, rows, write
-from xskill.rollouts.table import _first_equal
+from xskill.rollouts.read_parquet import _first_equal
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="there is no fork elsewhere")
 
 SCRIPT = """
 import os, signal, sys, time
-import xskill.streams.fork as fork
+import xskill.process.fork as fork
 get = fork.Attempt.get
 def watched(self, make):
     made = get(self, make)
@@ -34,7 +34,7 @@ def watched(self, make):
     return made
 fork.Attempt.get = watched
 def in_child(act):
-    import xskill.rollouts.apart as apart
+    import xskill.rollouts.read_parquet as apart
     def read(self, make):
         return get(self, act)
     fork.Attempt.get = read

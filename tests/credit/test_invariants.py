@@ -15,7 +15,7 @@ from tests.credit.make import gather, questions
 from xskill.credit.backup import Backup, TurnCredit
 from xskill.credit.baselines import BASELINES
 from xskill.credit.methods import Config, run_method
-from xskill.credit.teacher import target
+from xskill.credit.targets import target
 from xskill.errors import BadData
 
 BACKUPS, KINDS = get_args(Backup), get_args(TurnCredit)

@@ -12,8 +12,8 @@ import pytest
 from tests.credit.make import gather
 from xskill.credit.baselines import BASELINES
 from xskill.credit.methods import Config, run_method
-from xskill.credit.teacher import student, target
-from xskill.rollouts.build import check_links
+from xskill.credit.targets import student, target
+from xskill.rollouts.prefix_tree import check_links
 
 VECTORS = Path(__file__).resolve().parent.parent / "data" / "vectors"
 

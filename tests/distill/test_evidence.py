@@ -10,7 +10,7 @@ import pytest
 
 from tests.bank.commands import xskill
 from tests.distill.corpora import episode
-from xskill.bank.model import make_bank
+from xskill.bank.skillbank import make_bank
 from xskill.distill.evidence import gather, of_question
 from xskill.distill.lessons import compare, lesson_edits
 from xskill.records import Candidate, Step, Trajectory

@@ -8,7 +8,7 @@ import pytest
 
 from tests.bank.commands import xskill
 from tests.distill.corpora import cleaning, episode
-from xskill.bank.model import make_bank, read_bank, write_bank
+from xskill.bank.skillbank import make_bank, read_bank, write_bank
 from xskill.distill.edits import best_first, covered
 from xskill.distill.evolve import Rates
 from xskill.records import Edit, Skill, encode

@@ -14,8 +14,8 @@ from xskill.bank.splits import HeldOut
 from xskill.distill.experience import read_experience
 from xskill.distill.loops import loops, unanswered
 from xskill.distill.replay import multiplicity, replay, share_inside
+from xskill.mine.mining import mine
 from xskill.mine.rules import Rules
-from xskill.mine.trees import mine
 from xskill.records import Parent, Step, Trajectory
 from xskill.tree.tile import derivation, encode, tiler
 

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from tests.distill.corpora import cleaning
-from xskill.bank.model import make_bank, read_bank, write_bank
+from xskill.bank.skillbank import make_bank, read_bank, write_bank
 from xskill.distill.teacher import MOST_EDITS, SYSTEM, Examples, answer_edits, make_requests
 from xskill.errors import BadRecord
 from xskill.records import Skill, encode

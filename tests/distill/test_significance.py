@@ -13,18 +13,18 @@ from scipy import stats
 from tests.bank.commands import xskill
 from tests.distill.corpora import cleaning, episode
 from tests.distill.test_evidence import cleaning_question
-from xskill.bank.model import make_bank
+from xskill.bank.skillbank import make_bank
 from xskill.distill import significance
 from xskill.distill.evidence import gather
 from xskill.distill.experience import read_experience
-from xskill.distill.learn import learn
 from xskill.distill.lessons import compare, lesson_edits
 from xskill.distill.significance import blocks, p_value, q_values, status, upper_tail
+from xskill.distill.stage import learn
 from xskill.distill.statistical import Limits, distill
+from xskill.mine.mining import mine
 from xskill.mine.rules import Rules
-from xskill.mine.trees import mine
 from xskill.records import Parent, Step, Trajectory, decode
-from xskill.tree.model import XTree
+from xskill.tree.xtree import XTree
 
 
 def test_the_tail_by_hand():

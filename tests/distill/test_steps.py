@@ -5,9 +5,9 @@ from __future__ import annotations
 from tests.distill.corpora import episode
 from xskill.distill.experience import read_experience
 from xskill.distill.replay import replay
-from xskill.distill.steps import LONGEST_VALUE, seen_values
+from xskill.distill.step_text import LONGEST_VALUE, seen_values
+from xskill.mine.mining import mine
 from xskill.mine.rules import Rules
-from xskill.mine.trees import mine
 
 
 def test_values_are_those_of_successes_the_most_frequent_first():

@@ -13,15 +13,15 @@ from statsmodels.stats.proportion import proportion_confint
 
 from tests.bank.commands import xskill
 from tests.distill.corpora import cleaning, episode
-from xskill.bank.model import read_bank
+from xskill.bank.skillbank import read_bank
 from xskill.distill.experience import read_experience
 from xskill.distill.replay import replay
 from xskill.distill.routines import assess
 from xskill.distill.significance import blocks
 from xskill.distill.statistical import Limits, distill
 from xskill.errors import NoSuccess
+from xskill.mine.mining import mine
 from xskill.mine.rules import Rules
-from xskill.mine.trees import mine
 from xskill.records import Trajectory, decode, encode
 
 

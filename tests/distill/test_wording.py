@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xskill.distill.steps import placeholders, substitute
-from xskill.distill.wording import listed, phrase, share, title
+from xskill.distill.plain_words import listed, phrase, share, title
+from xskill.distill.step_text import placeholders, substitute
 from xskill.records import Node, Slot
-from xskill.streams.model_text import named, quote
+from xskill.text.quoted import named, quote
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,10 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from xskill.rollouts.protocol import Begun, Taken
-from xskill.rollouts.workers.follower import Follower
-from xskill.rollouts.workers.policies import ExpertNoise
-from xskill.rollouts.workers.serve import serve
+from xskill.sampling.protocol import Begun, Taken
+from xskill.workers.follower import Follower
+from xskill.workers.policies.without_model import ExpertNoise
+from xskill.workers.serve import serve
 
 SURFACES = ["shelf 1", "shelf 2", "countertop 1", "sidetable 1"]
 CONTAINERS = ["cabinet 1", "drawer 1"]

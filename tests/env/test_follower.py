@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from tests.env.house import House
 from tests.rollouts.commands import lines, xskill
-from xskill.rollouts.workers.follower import Follower
-from xskill.rollouts.workers.follower.scene import Reader, goal_text, look
-from xskill.rollouts.workers.follower.wording import read_clauses, read_skill, read_step
-from xskill.rollouts.workers.session import CannotAnswer, State
+from xskill.workers.follower import Follower
+from xskill.workers.follower.instructions import read_clauses, read_skill, read_step
+from xskill.workers.follower.scene import Reader, goal_text, look
+from xskill.workers.session import CannotAnswer, State
 
 HOUSE = f"{sys.executable} -m tests.env.house"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from xskill.rollouts.workers.follower.choice import preferences
-from xskill.rollouts.workers.follower.scene import Reader, Turn, look
-from xskill.rollouts.workers.follower.wording import read_skill
+from xskill.workers.follower.choice import preferences
+from xskill.workers.follower.instructions import read_skill
+from xskill.workers.follower.scene import Reader, Turn, look
 
 FOCUS: dict[str, Any] = {
     "id": "focus",

@@ -117,8 +117,8 @@ def command_of(pid: int) -> bytes:
 
 
 def test_the_environment_itself() -> None:
-    from xskill.rollouts.workers.scienceworld import ScienceWorldEnvironment
-    from xskill.rollouts.workers.session import CannotAnswer
+    from xskill.workers.environments.scienceworld import ScienceWorldEnvironment
+    from xskill.workers.session import CannotAnswer
 
     environment = ScienceWorldEnvironment("easy", "score", gold=True)
     try:

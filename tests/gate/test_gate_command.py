@@ -9,7 +9,7 @@ import sys
 import polars as pl
 import pytest
 
-from xskill.bank.model import make_bank, read_bank, write_bank
+from xskill.bank.skillbank import make_bank, read_bank, write_bank
 from xskill.records import Skill, Verdict, decode
 
 

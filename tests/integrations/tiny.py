@@ -11,7 +11,7 @@ from tests.tree.test_instances import RAW, TOKENS
 from tests.tree.test_tree_commands import xskill
 from tests.tree.trees import grow
 from xskill.records import Step, Trajectory, encode
-from xskill.tree.model import write_tree
+from xskill.tree.xtree import write_tree
 
 GOOD = "\n".join(RAW[:3])
 """Completion that matches the node of length 3 and depth 2 (reward 1.3), and with it the one of length 2 (1.15)."""

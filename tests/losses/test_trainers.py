@@ -26,7 +26,7 @@ def test_a_turn_is_a_run_of_sampled_tokens_with_one_credit() -> None:
 
 
 def test_targets_are_those_of_the_credit_command() -> None:
-    from xskill.credit.teacher import target
+    from xskill.credit.targets import target
 
     credit = np.linspace(-2, 2, 9)
     for kind in ("odds", "probability", "logistic"):

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 
 from tests.mine.corpora import random_episodes
 from xskill.mine.corpus import Corpus, encode_episodes
+from xskill.mine.mining import mine
 from xskill.mine.rules import Rules
-from xskill.mine.trees import mine
 from xskill.records import Episode, Trajectory, encode
 from xskill.streams.read import read_records
 from xskill.streams.run import Run
 from xskill.streams.write import open_output
-from xskill.tree.model import XTree
+from xskill.tree.xtree import XTree
 
 
 def bytes_of(tree: XTree) -> bytes:

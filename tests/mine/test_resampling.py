@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from tests.mine.corpora import random_episodes
 from tests.mine.test_invariance import bytes_of
 from xskill.engines.local import Local
+from xskill.mine.association import exchangeable, stratify
 from xskill.mine.corpus import encode_episodes
+from xskill.mine.mining import Questions, mine
 from xskill.mine.resampling import adjust, permute
 from xskill.mine.rules import Rules
-from xskill.mine.strata import exchangeable, stratify
-from xskill.mine.trees import Questions, mine
 from xskill.records import Episode, Node
 
 RULES = Rules(min_frequency=2, eta=0.0)

@@ -18,11 +18,11 @@ from tests.mine.test_invariance import bytes_of, command, write
 from tests.mine.test_resampling import planted
 from xskill.errors import BadData, NoSuccess, UsageError
 from xskill.mine.corpus import encode_episodes
+from xskill.mine.mining import mine
 from xskill.mine.resume import encode_for, grow, rules_of, tree_hash
 from xskill.mine.rules import Rules
-from xskill.mine.trees import mine
 from xskill.records import Episode, Node, TreeHeader
-from xskill.tree.model import XTree, check_tree
+from xskill.tree.xtree import XTree, check_tree
 
 RULES = Rules(min_frequency=2, eta=0.0)
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from tests.command import xskill
 from xskill.mine.corpus import encode_episodes
+from xskill.mine.mining import mine
 from xskill.mine.rules import Rules
-from xskill.mine.trees import mine
 from xskill.records import Episode, Node
 
 

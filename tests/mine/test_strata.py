@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from xskill.errors import UsageError
+from xskill.mine.association import stratify
 from xskill.mine.corpus import encode_episodes
+from xskill.mine.mining import Questions, mine
 from xskill.mine.rules import PRESETS, Rules, choose
-from xskill.mine.strata import stratify
-from xskill.mine.trees import Questions, mine
 from xskill.records import Episode, Parent
 
 

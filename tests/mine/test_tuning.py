@@ -15,13 +15,12 @@ from tests.mine.test_invariance import command, write
 from tests.mine.test_resampling import planted
 from xskill.errors import NoSuccess
 from xskill.mine.corpus import encode_episodes
-from xskill.mine.explore import explore
 from xskill.mine.held_out import score
 from xskill.mine.outcomes import classify
 from xskill.mine.prepare import check_outcomes, merge_all, prepare
 from xskill.mine.rules import Gate, Rules, with_gate
 from xskill.mine.tiling import tile
-from xskill.mine.tuning import FOLDS, Grid, folds, tune
+from xskill.mine.tuning import FOLDS, Grid, explore, folds, tune
 from xskill.records import Episode
 
 GATES = [Gate(eta, least) for eta, least in product((0.0, 0.5, 1.0, 2.0), (2, 3, 5))]

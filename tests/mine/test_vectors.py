@@ -12,8 +12,8 @@ import pytest
 from tests.mine.plain import mine as mine_plainly
 from tests.mine.tiling import tilings
 from xskill.mine.corpus import encode_episodes
+from xskill.mine.mining import mine
 from xskill.mine.rules import Rules
-from xskill.mine.trees import mine
 from xskill.records import Episode
 
 VECTORS = json.loads((Path(__file__).parents[1] / "data" / "vectors" / "mine.json").read_text())

@@ -6,7 +6,7 @@ import itertools
 
 from tests.mine.plain import merge
 from xskill.mine.corpus import Corpus
-from xskill.tree.model import XTree
+from xskill.tree.xtree import XTree
 
 
 def tilings(corpus: Corpus, tree: XTree) -> list[list[str]]:

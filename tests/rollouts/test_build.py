@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.command import xskill
 from tests.credit.make import gather, questions
 from xskill.errors import BadData
-from xskill.rollouts.build import build, check_links, origin, root_ancestor, summary
+from xskill.rollouts.prefix_tree import build, check_links, origin, root_ancestor, summary
 
 
 def step(action: str, observation: str | None = "", **more: Any) -> dict[str, Any]:
@@ -233,8 +233,8 @@ def test_parquet_and_jsonl_give_the_same_tree(tmp_path: Path) -> None:
 
 
 def test_a_file_that_changes_between_its_two_readings_is_an_error(tmp_path: Path) -> None:
-    from xskill.rollouts.originals import original_lines
-    from xskill.rollouts.read import read_rollouts
+    from xskill.rollouts.load import read_rollouts
+    from xskill.rollouts.original_records import original_lines
     from xskill.streams.run import Run
 
     path = write(tmp_path / "r.jsonl", [rollout("r0", "abc"), rollout("r1", "abd")])

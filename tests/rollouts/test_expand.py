@@ -14,12 +14,12 @@ from scipy.stats import chisquare
 from tests.rollouts.worlds import pump, question
 from xskill.errors import BadRecord
 from xskill.records import Step, Trajectory
-from xskill.rollouts.build import summary
-from xskill.rollouts.cost import Cost
-from xskill.rollouts.episode import Prefix
-from xskill.rollouts.expand import expand, expand_given
-from xskill.rollouts.protocol import Answer, Begun, Finish, Finished, Request
-from xskill.rollouts.seeds import seed_for
+from xskill.rollouts.prefix_tree import summary
+from xskill.sampling.cost import Cost
+from xskill.sampling.expand import expand, expand_given
+from xskill.sampling.growing_episode import Prefix
+from xskill.sampling.protocol import Answer, Begun, Finish, Finished, Request
+from xskill.sampling.seeds import seed_for
 
 
 class Lengths:
@@ -213,7 +213,7 @@ def test_the_output_is_a_tree_of_true_branches(
 ) -> None:
     """What the reader of rollouts checks: links, prefixes; and its cost is ours."""
     from xskill.records import encode
-    from xskill.rollouts.read import read_rollouts
+    from xskill.rollouts.load import read_rollouts
     from xskill.streams.run import Run
 
     world = Lengths(lengths, per)

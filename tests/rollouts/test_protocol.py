@@ -8,7 +8,7 @@ import pytest
 
 from xskill.errors import BadRecord
 from xskill.records import Step, encode
-from xskill.rollouts.protocol import (
+from xskill.sampling.protocol import (
     Child,
     Finish,
     Finished,

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from tests.rollouts.plain_puct import Plain
 from tests.rollouts.worlds import Path, Table, of_kind, pump, question
 from xskill.records import Trajectory
-from xskill.rollouts.protocol import Begun, Child, Finish, Propose, Take
-from xskill.rollouts.puct import Search, priors, score, search
-from xskill.rollouts.workers.null import NullEnvironment
-from xskill.rollouts.workers.policies import RandomPolicy
-from xskill.rollouts.workers.session import Session
+from xskill.sampling.protocol import Begun, Child, Finish, Propose, Take
+from xskill.sampling.puct import Search, priors, score, search
+from xskill.workers.environments.null import NullEnvironment
+from xskill.workers.policies.without_model import RandomPolicy
+from xskill.workers.session import Session
 
 
 def test_the_worked_numbers(vectors: File) -> None:
@@ -226,7 +226,7 @@ class Planted:
     def __init__(self, seed: int) -> None:
         self.environment = NullEnvironment(4, 5, value=True)
         self.session = Session(self.environment, RandomPolicy())
-        from xskill.rollouts.protocol import Reset
+        from xskill.sampling.protocol import Reset
 
         self.session.answer(Reset(id="q", task={}, seed=seed))
         self.expanded = 0

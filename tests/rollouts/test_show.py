@@ -13,8 +13,8 @@ from tests.command import xskill
 from tests.rollouts.test_build import rollout, write
 from xskill.errors import BadData
 from xskill.rollouts.gather import Gather
-from xskill.rollouts.show import bar
-from xskill.rollouts.view import choose_question
+from xskill.rollouts.question_lines import bar
+from xskill.rollouts.question_view import choose_question
 
 
 def records() -> list[Any]:

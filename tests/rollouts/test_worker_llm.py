@@ -12,15 +12,15 @@ import pytest
 
 from tests.rollouts.commands import faulty, lines, xskill
 from tests.rollouts.scripted_server import Fault, Script, serving
-from xskill.rollouts.protocol import Begun
-from xskill.rollouts.workers.llm import LlmPolicy, acting, read_action, read_step, reasoning, skill_text
-from xskill.rollouts.workers.null import NullEnvironment
-from xskill.rollouts.workers.reasoning import ReasoningEnvironment, find_answer
-from xskill.rollouts.workers.session import CannotAnswer, State
+from xskill.sampling.protocol import Begun
+from xskill.workers.environments.null import NullEnvironment
+from xskill.workers.environments.reasoning import ReasoningEnvironment, find_answer
+from xskill.workers.policies.llm import LlmPolicy, acting, read_action, read_step, reasoning, skill_text
+from xskill.workers.session import CannotAnswer, State
 
 pytest.importorskip("openai", reason="the [llm] extra")
 
-from xskill.rollouts.workers.endpoint import Endpoint, Sampler
+from xskill.workers.policies.endpoint import Endpoint, Sampler
 
 ASK = [{"role": "user", "content": "hello"}]
 

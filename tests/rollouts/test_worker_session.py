@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from xskill.records import encode
-from xskill.rollouts.protocol import (
+from xskill.sampling.protocol import (
     Begun,
     Finish,
     Finished,
@@ -25,10 +25,10 @@ from xskill.rollouts.protocol import (
     decode_request,
     parse_answer,
 )
-from xskill.rollouts.workers import session as session_module
-from xskill.rollouts.workers.null import NullEnvironment
-from xskill.rollouts.workers.policies import ExpertNoise, RandomPolicy
-from xskill.rollouts.workers.session import CannotAnswer, Session, State
+from xskill.workers import session as session_module
+from xskill.workers.environments.null import NullEnvironment
+from xskill.workers.policies.without_model import ExpertNoise, RandomPolicy
+from xskill.workers.session import CannotAnswer, Session, State
 
 RESET = Reset(id="q", task={}, seed=1)
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from xskill.records import Step, Trajectory
-from xskill.rollouts.episode import Question, Sampler
-from xskill.rollouts.protocol import (
+from xskill.sampling.growing_episode import Question, Sampler
+from xskill.sampling.protocol import (
     Answer,
     Begun,
     Child,

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from tests.command import xskill
 from xskill.errors import BadData
 from xskill.records import CONTRACTS, Node, Record, Step, Trajectory, convert, decode, encode
-from xskill.streams import frames
-from xskill.streams.columns import schema_of
-from xskill.streams.frames import frame_of, records_of, values_of
+from xskill.streams.parquet import frames
+from xskill.streams.parquet.columns import schema_of
+from xskill.streams.parquet.frames import frame_of, records_of, values_of
 
 TEXT = st.text(max_size=8) | st.sampled_from(["", "{}", "null", "\x00\x1f\u2028", "😀" * 9])
 WHOLE = st.integers(-(2**63), 2**63 - 1)

@@ -18,7 +18,7 @@ import pytest
 
 from tests.command import ENVIRONMENT, xskill
 from xskill.errors import BadRecord, XskillError
-from xskill.streams.pool import open_pool
+from xskill.process.pool import open_pool
 
 LINE = '{"steps": [{"action": "go to fridge 1", "observation": "You arrive at fridge 1."}]}'
 

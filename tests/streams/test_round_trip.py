@@ -23,7 +23,7 @@ from xskill.records import (
     Trajectory,
     TreeHeader,
 )
-from xskill.streams.columns import schema_of
+from xskill.streams.parquet.columns import schema_of
 from xskill.streams.read import read_records
 from xskill.streams.run import Run
 from xskill.streams.write import open_output

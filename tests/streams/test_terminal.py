@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.command import xskill
-from xskill.streams.terminal import clean, clean_line
+from xskill.text.terminal import clean, clean_line
 
 
 @given(st.text())

@@ -27,9 +27,9 @@ from xskill.records import (
     TreeHeader,
     TurnCredit,
 )
-from xskill.rollouts.tasks import read_tasks
-from xskill.streams.columns import misfit, schema_of
-from xskill.streams.parquet_child import SCHEMA_KEY
+from xskill.sampling.questions import read_tasks
+from xskill.streams.parquet.child import SCHEMA_KEY
+from xskill.streams.parquet.columns import misfit, schema_of
 from xskill.streams.run import Run
 from xskill.streams.write import open_output
 

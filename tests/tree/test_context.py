@@ -12,9 +12,9 @@ from tests.tree.test_tree_commands import lines, xskill
 from tests.tree.trees import grow, with_fields
 from xskill.errors import BadData, UsageError
 from xskill.records import Corpus, Node, Slot
-from xskill.streams.model_text import estimate_tokens
+from xskill.text.quoted import estimate_tokens
 from xskill.tree.context import began, card, deck_of
-from xskill.tree.model import XTree, read_tree, write_tree
+from xskill.tree.xtree import XTree, read_tree, write_tree
 
 
 def fields(name: str, n: int, k: int, low: float, types: list[str], **more: Any) -> dict[str, Any]:

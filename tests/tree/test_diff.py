@@ -9,7 +9,7 @@ from tests.tree.test_tree_commands import lines, xskill
 from tests.tree.trees import with_fields
 from xskill.records import Episode
 from xskill.tree.diff import as_json, compare, coverage, render
-from xskill.tree.model import write_tree
+from xskill.tree.xtree import write_tree
 
 OLD = with_fields(
     [

@@ -15,9 +15,9 @@ from tests.tree.pages import HOSTILE, hostile, large
 from tests.tree.test_show import COOL
 from tests.tree.test_tree_commands import xskill
 from xskill.records import Parent, Step, Trajectory, encode
-from xskill.tree.explorer.build import MOST_BYTES, page
-from xskill.tree.explorer.sample import chosen, shown_part
-from xskill.tree.model import read_tree, write_tree
+from xskill.tree.explorer.page import MOST_BYTES, page
+from xskill.tree.explorer.shown_episodes import chosen, shown_part
+from xskill.tree.xtree import read_tree, write_tree
 
 
 def data_of(text: str) -> dict[str, Any]:

@@ -10,8 +10,8 @@ import pytest
 
 from tests.tree.pages import hostile, large, tilings
 from xskill.records import Trajectory
-from xskill.tree.explorer.build import page
-from xskill.tree.model import XTree
+from xskill.tree.explorer.page import page
+from xskill.tree.xtree import XTree
 
 pytestmark = pytest.mark.browser
 

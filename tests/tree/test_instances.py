@@ -17,13 +17,13 @@ from tests.tree.trees import grow
 from xskill.errors import BadRecord, NoInput, UsageError
 from xskill.records import Gold, Instance, Parent, Step, Trajectory, encode
 from xskill.tree.completions import parse_actions
-from xskill.tree.instances import offline_reward, score
 from xskill.tree.matching import canonicalizer
-from xskill.tree.model import write_tree
+from xskill.tree.occurrences import Choices, build, spans_of, why_not
+from xskill.tree.offline_instances import offline_reward, score
 from xskill.tree.profiles import Profiles
 from xskill.tree.prompts import Template, prompt_of, read_template
-from xskill.tree.spans import Choices, build, spans_of, why_not
 from xskill.tree.tile import tiler
+from xskill.tree.xtree import write_tree
 
 TREE = grow(
     ("S0", "open<door>", "navigate<kitchen>"),

@@ -13,12 +13,12 @@ from tests.tree.test_tree_commands import lines, xskill
 from tests.tree.trees import grow, with_fields
 from xskill.errors import BadData, UsageError
 from xskill.records import Corpus, Step, Trajectory
-from xskill.tree.groups import Rollout, outcomes_of, turn_starts, with_potential
-from xskill.tree.model import read_tree, write_tree
 from xskill.tree.potential import potentials, shaping_terms
 from xskill.tree.reward import Shaping, bonus_of, shape_group
+from xskill.tree.reward_stream import Rollout, outcomes_of, turn_starts, with_potential
 from xskill.tree.skill_bonus import SkillBonus
 from xskill.tree.tile import tile, tiler
+from xskill.tree.xtree import read_tree, write_tree
 
 ONLY = Corpus(successful_only=True)
 DEEP = grow(("S0", "a", "b"), ("S1", "S0", "c"), ("S2", "S1", "d"), ("S3", "S2", "e"), ("S4", "x", "y"), corpus=ONLY)

@@ -15,12 +15,12 @@ from tests.tree.trees import with_fields
 from xskill.errors import UsageError
 from xskill.records import Corpus, Slot
 from xskill.tree.diff import compare, render
-from xskill.tree.model import XTree, read_tree
-from xskill.tree.report import report
+from xskill.tree.measures import describe
+from xskill.tree.measures import render as render_stats
 from xskill.tree.routine import fold, links
-from xskill.tree.stats import describe
-from xskill.tree.stats import render as render_stats
+from xskill.tree.show_forms import report
 from xskill.tree.summary import Wanted, summarise
+from xskill.tree.xtree import XTree, read_tree
 
 
 def counted(name: str, **fields: Any) -> dict[str, Any]:

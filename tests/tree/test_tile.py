@@ -15,8 +15,8 @@ from tests.tree.trees import grow, plain_tiling
 from xskill.errors import BadRecord
 from xskill.records import Parent, Tile, Trajectory
 from xskill.tree import batch
-from xskill.tree.model import XTree, read_tree
 from xskill.tree.tile import derivation, encode, tile, tiled, tiler
+from xskill.tree.xtree import XTree, read_tree
 
 FILES = {"ScienceWorld": "scienceworld", "WebShop": "webshop", "MiniWoB++": "miniwob", "WebArena": "webarena"}
 

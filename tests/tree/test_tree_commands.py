@@ -12,8 +12,8 @@ import pytest
 
 from tests.tree.test_show import COOL
 from tests.tree.trees import grow
-from xskill.tree.model import write_tree
 from xskill.tree.released import to_released
+from xskill.tree.xtree import write_tree
 
 
 def xskill(*args: str | Path, stdin: bytes = b"", **env: str) -> subprocess.CompletedProcess[bytes]:

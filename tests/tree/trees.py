@@ -7,7 +7,7 @@ from typing import Any
 
 from xskill.records import Corpus, Node, TreeHeader
 from xskill.records.tree_rules import derived
-from xskill.tree.model import XTree, check_tree
+from xskill.tree.xtree import XTree, check_tree
 
 
 def grow(*merges: tuple[str, str, str], **header: Any) -> XTree:

@@ -12,8 +12,8 @@ from typing import Any, Literal
 import msgspec
 
 from xskill.bank.apply import Caps, apply_edits
-from xskill.bank.diff import diff
-from xskill.bank.model import Bank, make_bank
+from xskill.bank.changes import diff
+from xskill.bank.skillbank import Bank, make_bank
 from xskill.errors import BadData, NoInput
 from xskill.gate.compare import Metric, by_task, compare
 from xskill.gate.statistics import TOLERANCE, holm

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from xskill.bank.model import Bank
+from xskill.bank.skillbank import Bank
 from xskill.errors import CannotWrite
 from xskill.records import Skill
 

@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from xskill.bank.model import Bank, make_bank
 from xskill.bank.similarity import near_duplicate, title_key
+from xskill.bank.skillbank import Bank, make_bank
 from xskill.errors import BadData
 from xskill.records import Edit, Skill
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from xskill.bank.retrieve import Encoder, Floats
+from xskill.array_types import Floats
+from xskill.bank.retrieve import Encoder
 from xskill.errors import UsageError, XskillError
 
 BATCH = 256

@@ -16,8 +16,8 @@ from threading import Event
 
 import msgspec
 
-from xskill.bank.model import Bank, write_bank
-from xskill.bank.tasks import TaskLine
+from xskill.bank.skillbank import Bank, write_bank
+from xskill.bank.task_files import TaskLine
 from xskill.errors import BadData, BadRecord, UsageError, XskillError
 from xskill.records import Result, decode, encode
 from xskill.streams.write import replacing

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from xskill.records import Skill
-from xskill.streams.model_text import NOTE
+from xskill.text.quoted import NOTE
 
 HEADINGS = {"general": "General principles", "task": "Skills for this kind of task", "mistake": "Mistakes to avoid"}
 

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from xskill.bank.model import Bank
+from xskill.array_types import Floats
 from xskill.bank.prompt import skill_lines
 from xskill.bank.similarity import purpose_of, words
+from xskill.bank.skillbank import Bank
 from xskill.records import Skill
-from xskill.streams.model_text import estimate_tokens
+from xskill.text.quoted import estimate_tokens
 
-Floats = npt.NDArray[np.float64]
 Encoder = Callable[[Sequence[str]], Floats]
 """Texts → one row of an embedding each."""
 
@@ -96,7 +96,7 @@ def retrieve(
     best hit tells it. Mistakes: those without a type, and those of the type.
 
     Args:
-        budget: tokens (:func:`xskill.streams.model_text.estimate_tokens`). Skills that don't fit are left out: mistakes
+        budget: tokens (:func:`xskill.text.quoted.estimate_tokens`). Skills that don't fit are left out: mistakes
             and general skills give way before task skills, later ones before earlier ones.
     """
     scores = _scores(index, task)

@@ -6,8 +6,8 @@ from collections import Counter
 
 import msgspec
 
-from xskill.bank.model import Bank
-from xskill.canon.redact import Redactor
+from xskill.bank.skillbank import Bank
+from xskill.canon.redact.redactor import Redactor
 from xskill.errors import BadData
 from xskill.records import Skill
 

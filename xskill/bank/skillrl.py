@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from xskill.bank.model import Bank, make_bank
+from xskill.bank.skillbank import Bank, make_bank
 from xskill.errors import BadRecord, NoRecord
 from xskill.records import Skill, Tier, decode
-from xskill.streams.contract import known_tag, tag_in
+from xskill.records.names import known_tag, tag_in
 from xskill.streams.lines import BOM, refuse_binary
 from xskill.streams.source import open_inputs
 

@@ -11,19 +11,37 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, get_args
 
-from xskill.canon.actions import Actions, Sample, samples, set_dense_turns
-from xskill.canon.canonicalize import Canonicalizer
-from xskill.canon.episode import Place, RawEpisode, RawStep
-from xskill.canon.fields import at
-from xskill.canon.goal import goal_options
-from xskill.canon.profile import detect_profile, load_profile
-from xskill.canon.redact import Redactor
-from xskill.canon.success import Lookup, compile_test
-from xskill.canon.text import sorted_dumps
+from xskill.canon.actions.canonicalizer import Canonicalizer
+from xskill.canon.actions.profile import detect_profile, load_profile
+from xskill.canon.actions.step_tokens import Actions, Sample, samples, set_dense_turns
+from xskill.canon.outcome.expression import Lookup, compile_test
+from xskill.canon.reading.content_text import sorted_dumps
+from xskill.canon.reading.episode import Place, RawEpisode, RawStep
+from xskill.canon.reading.fields import at
+from xskill.canon.redact.redactor import Redactor
 from xskill.records import Parent, Source, Split, Trajectory
 
 if TYPE_CHECKING:
-    from xskill.canon.outcomes import Outcome, Outcomes
+    from xskill.canon.outcome.joined import Outcome, Outcomes
+import re
+
+_OPTION = re.compile(
+    r"(?:\bwith|,? and) (?P<name>[a-z][a-z /]{0,40}?): (?P<value>.+?)"
+    r"(?=,? and [a-z][a-z /]{0,40}?: |,? and price\b|[,.]?\s*$)"
+)
+_LONGEST = 2000
+
+
+def goal_options(instruction: str | None) -> dict[str, str] | None:
+    """Option name → value, None when the instruction names none.
+
+    >>> goal_options("find me shoes with color: grey, and size: 8.5, and price lower than 30.00 dollars")
+    {'color': 'grey', 'size': '8.5'}
+    """
+    if not instruction or ": " not in instruction or len(instruction) > _LONGEST:
+        return None
+    return {found["name"]: found["value"] for found in _OPTION.finditer(instruction)} or None
+
 
 _SPLITS = frozenset(get_args(Split))
 

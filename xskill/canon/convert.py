@@ -12,13 +12,13 @@ import msgspec
 import orjson
 
 from xskill.canon.assemble import Assembler
-from xskill.canon.episode import Place, RawEpisode
-from xskill.canon.formats.own import NAME as OWN
-from xskill.canon.formats.table import Format
-from xskill.canon.ingest import Line, Log, detect_value, open_log, read_document, unknown_format
+from xskill.canon.detect import Line, Log, detect_value, open_log, read_document, unknown_format
+from xskill.canon.formats.format import Format
+from xskill.canon.formats.xskill_records import NAME as OWN
 from xskill.canon.loss import Loss
-from xskill.canon.own import pass_on, read_own
-from xskill.canon.parse import parse
+from xskill.canon.passthrough import pass_on, read_own
+from xskill.canon.reading.episode import Place, RawEpisode
+from xskill.canon.reading.json_text import parse
 from xskill.errors import BadRecord
 from xskill.records import Trajectory, encode
 from xskill.streams.source import Input

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from xskill.canon.text import loads_maybe
+from xskill.canon.reading.content_text import loads_maybe
 
 MAX_PATHS = 2000
 """Distinct paths that are listed a format; more are counted together."""

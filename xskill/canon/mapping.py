@@ -16,11 +16,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from xskill.canon.dialog import call_arguments
-from xskill.canon.episode import Place, RawEpisode, RawStep
-from xskill.canon.fields import at, boolean, fail, integer, mapping, number, string, word
-from xskill.canon.formats.table import Format
-from xskill.canon.text import as_text
+from xskill.canon.formats.format import Format
+from xskill.canon.reading.content_text import as_text
+from xskill.canon.reading.dialog import call_arguments
+from xskill.canon.reading.episode import Place, RawEpisode, RawStep
+from xskill.canon.reading.fields import at, boolean, fail, integer, mapping, number, string, word
 from xskill.errors import BadRecord, UsageError
 from xskill.records import Parent
 

@@ -18,18 +18,18 @@ from functools import partial
 from itertools import groupby
 from typing import Any
 
-from xskill.canon.actions import Sample
+from xskill.canon.actions.profile import detect_profile
+from xskill.canon.actions.step_tokens import Sample
 from xskill.canon.assemble import Assembler, Undecided
-from xskill.canon.chunks import Chunk, chunks_of_file, chunks_of_stream
 from xskill.canon.convert import Converter, Event, open_whole, place_of
-from xskill.canon.episode import Place
+from xskill.canon.detect import Line, Log, numbered
 from xskill.canon.formats import BY_NAME
-from xskill.canon.formats.table import Format
-from xskill.canon.ingest import Line, Log, numbered
+from xskill.canon.formats.format import Format
 from xskill.canon.pipeline import Begin, Item, Missing, Settings, Totals, collect, read_input
-from xskill.canon.profile import detect_profile
+from xskill.canon.reading.chunks import Chunk, chunks_of_file, chunks_of_stream
+from xskill.canon.reading.episode import Place
 from xskill.errors import BadRecord, NoInput, XskillError
-from xskill.streams.pool import Job, Pool, open_pool
+from xskill.process.pool import Job, Pool, open_pool
 from xskill.streams.source import Input, ensure_input, open_input
 
 _SMALL = 1 << 20

@@ -11,15 +11,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from xskill.canon.actions.canonicalizer import Unmatched
 from xskill.canon.assemble import Assembler, Choices, Counts
-from xskill.canon.canonicalize import Unmatched
 from xskill.canon.convert import Converter, Event, open_whole, place_of
-from xskill.canon.episode import Place, Tally
+from xskill.canon.detect import unknown_format
 from xskill.canon.formats import BY_NAME, FORMATS
-from xskill.canon.formats.table import Format, Unit
-from xskill.canon.ingest import unknown_format
+from xskill.canon.formats.format import Format, Unit
 from xskill.canon.loss import Loss
 from xskill.canon.mapping import mapped_format, parse_map
+from xskill.canon.reading.episode import Place, Tally
 from xskill.errors import BadRecord, NoInput, UsageError
 from xskill.streams.source import Container, Input, ensure_input, open_inputs
 
@@ -171,7 +171,7 @@ def read_source(source: Input, forced: Format | None, assembler: Assembler, tota
     converter = Converter(assembler, source.name, totals.losses)
     place = place_of(source)
     if source.container == "parquet":
-        from xskill.canon.tables import read_table
+        from xskill.canon.reading.tables import read_table
 
         place.tally = totals.tally(forced.name if forced else "parquet")
         yield from converter.table(read_table(source), place, forced)
@@ -186,7 +186,7 @@ def read_source(source: Input, forced: Format | None, assembler: Assembler, tota
 def _archive(
     source: Input, forced: Format | None, converter: Converter, place: Place, totals: Totals
 ) -> Iterator[Event]:
-    from xskill.canon.archive import open_archive
+    from xskill.canon.reading.archive import open_archive
 
     with open_archive(source) as archive:
         fmt = forced or next((f for f in FORMATS if f.unit == "archive" and f.detect(archive)), None)

@@ -43,12 +43,12 @@ def command(
     """
     from xskill.bank.ablate import kept_skills
     from xskill.bank.apply import Caps, apply_edits, check_outcomes, report_rows
-    from xskill.bank.model import read_bank, write_bank
+    from xskill.bank.skillbank import read_bank, write_bank
     from xskill.errors import NoRecord
     from xskill.records import Edit
     from xskill.streams.read import read_records
     from xskill.streams.run import Run
-    from xskill.streams.text import open_lines
+    from xskill.streams.text_out import open_lines
 
     with Run("bank apply", quiet=quiet, rejects=rejects) as run:
         current = read_bank(bank, run)

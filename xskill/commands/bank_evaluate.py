@@ -58,8 +58,8 @@ def evaluate(
     """
     from xskill.bank.evaluate import Evaluator
     from xskill.bank.evaluate import evaluate as run_all
-    from xskill.bank.model import read_bank
-    from xskill.bank.tasks import read_task_lines
+    from xskill.bank.skillbank import read_bank
+    from xskill.bank.task_files import read_task_lines
     from xskill.records import Result
     from xskill.streams.run import Run
     from xskill.streams.write import open_output
@@ -116,14 +116,14 @@ def ablate(
     from xskill.bank.apply import Caps
     from xskill.bank.evaluate import Evaluator
     from xskill.bank.evaluate import evaluate as run_all
-    from xskill.bank.model import read_bank
-    from xskill.bank.tasks import read_task_lines
+    from xskill.bank.skillbank import read_bank
+    from xskill.bank.task_files import read_task_lines
     from xskill.gate.compare import by_task, choose_metrics
     from xskill.records import Edit
     from xskill.streams.read import read_records
     from xskill.streams.run import Run
-    from xskill.streams.terminal import clean
     from xskill.streams.write import write_text
+    from xskill.text.terminal import clean
 
     if edits is not None and against is not None:
         raise UsageError("--edits and --against exclude each other")
@@ -176,8 +176,8 @@ def _report_noise(results: list[Result], repeats: int) -> None:
 
     from xskill.gate.compare import Metric, by_task, compare
     from xskill.gate.policies import Rules, Ruling
-    from xskill.gate.report import make_verdict, render
-    from xskill.streams.terminal import clean
+    from xskill.gate.verdict import make_verdict, render
+    from xskill.text.terminal import clean
 
     first = by_task([result for result in results if (result.repeat or 0) < repeats], "first")
     second = by_task([result for result in results if (result.repeat or 0) >= repeats], "second")

@@ -28,7 +28,7 @@ def import_(
     Read SkillRL's skill file (general_skills, task_specific_skills or query_type_skills, common_mistakes) as a bank.
     `xskill bank export --as skillrl` gives it back as it was.
     """
-    from xskill.bank.model import write_bank
+    from xskill.bank.skillbank import write_bank
     from xskill.bank.skillrl import read_skillrl
     from xskill.streams.run import Run
 
@@ -62,13 +62,13 @@ def export(
     Secrets are redacted once more on the way out.
     """
     from xskill.bank.agent_skills import skill_folders, write_folders
-    from xskill.bank.model import read_bank
     from xskill.bank.prompt import render_prompt
     from xskill.bank.safety import redacted
+    from xskill.bank.skillbank import read_bank
     from xskill.bank.skillrl import to_skillrl
     from xskill.streams.run import Run
-    from xskill.streams.terminal import clean
     from xskill.streams.write import write_text
+    from xskill.text.terminal import clean
 
     if form not in FORMS:
         raise UsageError(f"--as {form}: expected one of {', '.join(FORMS)}")
@@ -114,14 +114,14 @@ def sft(
     """
     import msgspec
 
-    from xskill.bank.model import read_bank
     from xskill.bank.retrieve import build_index
     from xskill.bank.sft import demonstration
+    from xskill.bank.skillbank import read_bank
     from xskill.bank.splits import check_allowed, check_split
     from xskill.records import Trajectory
     from xskill.streams.read import read_records
     from xskill.streams.run import Run
-    from xskill.streams.text import open_lines
+    from xskill.streams.text_out import open_lines
 
     check_allowed(allow_split or [])
     following = 0

@@ -44,13 +44,13 @@ def command(
     import msgspec
 
     from xskill.bank.embed import encoder
-    from xskill.bank.model import read_bank
     from xskill.bank.prompt import render_prompt
     from xskill.bank.retrieve import build_index, retrieve
-    from xskill.bank.tasks import Task, read_tasks, retrieved_row
+    from xskill.bank.skillbank import read_bank
+    from xskill.bank.task_files import Task, read_tasks, retrieved_row
     from xskill.streams.run import Run
-    from xskill.streams.terminal import clean
-    from xskill.streams.text import open_lines, write_text
+    from xskill.streams.text_out import open_lines, write_text
+    from xskill.text.terminal import clean
 
     if task is not None and (files or rejects):
         raise UsageError("--task TEXT is the one task: give no FILE and no --rejects, or leave --task out")

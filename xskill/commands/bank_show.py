@@ -46,8 +46,8 @@ def show(
     """
     import msgspec
 
-    from xskill.bank.model import read_bank
-    from xskill.bank.show import as_rows, as_text
+    from xskill.bank.page_text import as_rows, as_text
+    from xskill.bank.skillbank import read_bank
     from xskill.streams.run import Run
     from xskill.streams.write import write_text
 
@@ -75,8 +75,8 @@ def diff(
     """
     import msgspec
 
-    from xskill.bank.diff import as_rows, as_text
-    from xskill.bank.model import read_bank
+    from xskill.bank.changes import as_rows, as_text
+    from xskill.bank.skillbank import read_bank
     from xskill.streams.run import Run
     from xskill.streams.write import write_text
 

@@ -14,8 +14,8 @@ from xskill.commands.types import INPUT, SIDE
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from xskill.canon.actions.learn_profile import Learner
     from xskill.canon.assemble import Choices
-    from xskill.canon.learn import Learner
     from xskill.canon.parallel import Block
     from xskill.canon.pipeline import Item, Settings, Totals
     from xskill.streams.run import Run
@@ -128,14 +128,14 @@ def command(
     if from_format and field_map:
         raise UsageError("--from and --map exclude one another")
     if success_if is not None:
-        from xskill.canon.success import compile_test
+        from xskill.canon.outcome.expression import compile_test
 
         compile_test(success_if)
     joined = None
     if outcomes is None:
         refuse(ctx, ["outcomes_key"], "belongs to --outcomes FILE: its key column")
     else:
-        from xskill.canon.outcomes import read_outcomes
+        from xskill.canon.outcome.joined import read_outcomes
 
         joined = read_outcomes(outcomes, outcomes_key)
     choices = Choices(
@@ -155,7 +155,7 @@ def command(
     totals = settings.totals()
     learner = None
     if learn is not None:
-        from xskill.canon.learn import Learner
+        from xskill.canon.actions.learn_profile import Learner
 
         learner = Learner()
     whole = as_name == "trajectory" and learner is None and container_of(output, to) != "parquet"
@@ -221,7 +221,7 @@ def _reading(
 
 def _mark(word: str) -> str:
     """``subagents`` and ``subagent`` are the same mark."""
-    from xskill.canon.episode import MARKS
+    from xskill.canon.reading.episode import MARKS
     from xskill.errors import UsageError
 
     mark = word.strip().lower()
@@ -233,7 +233,7 @@ def _mark(word: str) -> str:
 
 def _unused(choices: Choices, totals: Totals) -> Iterator[str]:
     """What to say of options that met nothing."""
-    from xskill.canon.success import names_in
+    from xskill.canon.outcome.expression import names_in
 
     counts = totals.counts
     if not counts.trajectories:
@@ -261,7 +261,7 @@ def _learn(learner: Learner, line: bytes) -> None:
 def _atif(line: bytes) -> bytes:
     import msgspec
 
-    from xskill.canon.atif_out import to_atif
+    from xskill.canon.formats.atif_export import to_atif
     from xskill.records import Trajectory, decode
 
     return msgspec.json.encode(to_atif(decode(line, Trajectory)))
@@ -293,7 +293,7 @@ def _summary(totals: Totals) -> list[str]:
 
 
 def _unmatched_table(totals: Totals) -> str:
-    from xskill.streams.terminal import clean_line
+    from xskill.text.terminal import clean_line
 
     rows = totals.unmatched.most_common()
     return "\n".join(f"{count}\t{clean_line(raw)}" for raw, count in rows)

@@ -30,9 +30,9 @@ def command(
 
     from xskill.errors import BadData, BadRecord
     from xskill.streams.run import Run
-    from xskill.streams.terminal import clean_line
-    from xskill.streams.text import write_text
-    from xskill.verbs.check import check_stream
+    from xskill.streams.text_out import write_text
+    from xskill.text.terminal import clean_line
+    from xskill.verbs.validate import check_stream
 
     told = 0
 

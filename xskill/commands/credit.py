@@ -14,8 +14,8 @@ from xskill.errors import UsageError
 
 if TYPE_CHECKING:
     from xskill.credit.methods import Config, Credits
-    from xskill.rollouts.columns import Rollouts
-    from xskill.rollouts.originals import Originals
+    from xskill.rollouts.arrays import Rollouts
+    from xskill.rollouts.original_records import Originals
     from xskill.streams.run import Run
 
 
@@ -95,8 +95,8 @@ def command(
     """
     from xskill.credit.methods import Config, run_method
     from xskill.credit.output import header, write_trajectories, write_turns
-    from xskill.rollouts.apart import read_apart
-    from xskill.rollouts.read import read_rollouts
+    from xskill.rollouts.load import read_rollouts
+    from xskill.rollouts.read_parquet import read_apart
     from xskill.streams.run import Run
 
     if per_turn and as_ is not None:
@@ -205,8 +205,8 @@ def _write_rows(
     from xskill.integrations.credit_rows import VERL_COLUMNS, verl_row
     from xskill.integrations.credit_traces import has_tokens, verifiers_trace
     from xskill.integrations.rows_parquet import write_rows
-    from xskill.rollouts.originals import original_lines, whole
-    from xskill.streams.text import open_lines
+    from xskill.rollouts.original_records import original_lines, whole
+    from xskill.streams.text_out import open_lines
     from xskill.streams.write import container_of
 
     parquet = container_of(output, to) == "parquet"

@@ -13,7 +13,7 @@ from xskill.errors import UsageError
 
 if TYPE_CHECKING:
     from xskill.commands.distill_teacher import Teaching
-    from xskill.distill.learn import Learned
+    from xskill.distill.stage import Learned
     from xskill.streams.run import Run
 
 FORMS = ("bank", "edits", "evidence")
@@ -101,11 +101,11 @@ def command(
     is supported when its q-value, over all that was tested, is at most 0.05 (and p_adjusted, where the tree has it for
     the same episodes), else unproven.
     """
-    from xskill.bank.model import read_bank, write_bank
+    from xskill.bank.skillbank import read_bank, write_bank
     from xskill.bank.splits import check_allowed
     from xskill.commands.distill_teacher import Teaching, teach
     from xskill.distill.evidence import gather
-    from xskill.distill.learn import applied, checked, evolved_edits, learn, learned_edits
+    from xskill.distill.stage import applied, checked, evolved_edits, learn, learned_edits
     from xskill.distill.statistical import Limits
     from xskill.distill.teacher import Examples
     from xskill.records import Edit, Evidence, Skill, Trajectory
@@ -113,7 +113,7 @@ def command(
     from xskill.streams.read import read_records
     from xskill.streams.run import Run
     from xskill.streams.write import open_output
-    from xskill.tree.model import read_tree
+    from xskill.tree.xtree import read_tree
 
     if form not in FORMS:
         raise UsageError(f"--as {form}: expected one of {', '.join(FORMS)}")

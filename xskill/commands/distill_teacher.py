@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from xskill.errors import UsageError
 
 if TYPE_CHECKING:
-    from xskill.bank.model import Bank
+    from xskill.bank.skillbank import Bank
     from xskill.distill.teacher import Examples, Request
     from xskill.records import Edit, Skill
     from xskill.streams.run import Run
@@ -70,10 +70,10 @@ def teach(
     run: Run,
 ) -> list[Edit] | None:
     """The teacher's valid edits; None when only the requests were written."""
-    from xskill.distill.endpoint import ask, default_cache, estimate
+    from xskill.distill.llm_client import ask, default_cache, estimate
     from xskill.distill.teacher import answer_edits, make_requests
     from xskill.records import Edit
-    from xskill.streams.text import open_lines
+    from xskill.streams.text_out import open_lines
 
     asked = make_requests(
         examples, findings, bank, options.model or "MODEL", only=only, answer_tokens=options.answer_tokens

@@ -59,7 +59,7 @@ def check_files(command: Any, values: Mapping[str, Any]) -> None:
 
 def _both_open(one: _Named, other: _Named) -> bool:
     """Whether they are two open files of ours, which the shell made one."""
-    from xskill.streams.standard import descriptor_of
+    from xskill.process.standard import descriptor_of
 
     descriptors = {1 if file.role == "stdout" else descriptor_of(file.path) for file in (one, other)}
     return len(descriptors) == 2 and None not in descriptors

@@ -13,7 +13,7 @@ from xskill.commands.types import INPUT, OUTPUT, REFERENCE, SIDE, finite
 from xskill.errors import EXIT_INCONCLUSIVE, EXIT_REJECT, CannotWrite, UsageError
 
 if TYPE_CHECKING:
-    from xskill.bank.model import Bank
+    from xskill.bank.skillbank import Bank
     from xskill.records import Result, Verdict
     from xskill.streams.run import Run
 
@@ -81,7 +81,7 @@ def command(
     from xskill.gate.compare import check_same_tasks, choose_metrics, compare
     from xskill.gate.leak import check_leak
     from xskill.gate.policies import Rules, decide, parse_margins
-    from xskill.gate.report import make_verdict
+    from xskill.gate.verdict import make_verdict
     from xskill.records import encode
     from xskill.streams.run import Run
     from xskill.streams.write import write_text
@@ -146,7 +146,7 @@ def _read_side(path: str, side: str, run: Run) -> dict[str, list[Result]]:
 
 
 def _read_banks(current: str | None, candidate: str | None, run: Run) -> tuple[Bank | None, Bank | None]:
-    from xskill.bank.model import read_bank
+    from xskill.bank.skillbank import read_bank
 
     return (
         read_bank(current, run) if current is not None else None,
@@ -156,7 +156,7 @@ def _read_banks(current: str | None, candidate: str | None, run: Run) -> tuple[B
 
 def _promote(path: str, bank: Bank, verdict: Verdict) -> None:
     """The candidate with the verdict in its header; its version covers the skills alone and stays."""
-    from xskill.bank.model import make_bank, write_bank
+    from xskill.bank.skillbank import make_bank, write_bank
 
     decision = {
         "decision": verdict.decision,
@@ -188,8 +188,8 @@ def _append(path: str, line: bytes) -> None:
 def _for_people(verdict: Verdict, output: str | None) -> str:
     from shutil import get_terminal_size
 
-    from xskill.gate.report import render
-    from xskill.streams.terminal import clean
+    from xskill.gate.verdict import render
+    from xskill.text.terminal import clean
 
     terminal = output in (None, "-") and sys.stdout.isatty()
     color = terminal and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"

@@ -24,12 +24,12 @@ def command(
     """
     from xskill.streams.raw import first_records
     from xskill.streams.run import Run
-    from xskill.streams.text import container_of, open_lines
+    from xskill.streams.text_out import container_of, open_lines
 
     with Run("head", quiet=quiet, rejects=rejects, summary=False) as run:
         records = first_records(files or [], n, run.note, run.unreadable if rejects is not None else None)
         if container_of(output, to) == "parquet":
-            from xskill.streams.kind import write_raw
+            from xskill.streams.read import write_raw
 
             write_raw(records, output)
             return

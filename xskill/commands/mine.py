@@ -123,13 +123,13 @@ def command(
     from xskill.errors import UsageError
     from xskill.mine.branches import Branches
     from xskill.mine.corpus import encode_episodes
+    from xskill.mine.mining import Questions, mine
     from xskill.mine.rules import choose
-    from xskill.mine.trees import Questions, mine
     from xskill.records import Episode
     from xskill.streams.read import read_records
     from xskill.streams.run import Run
     from xskill.streams.write import write_text
-    from xskill.tree.model import read_tree, write_tree
+    from xskill.tree.xtree import read_tree, write_tree
 
     options = {
         "outcome": outcome,

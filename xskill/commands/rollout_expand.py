@@ -62,9 +62,9 @@ def command(
     from functools import partial
 
     from xskill.records import Trajectory
-    from xskill.rollouts.drive import Job
-    from xskill.rollouts.expand import expand, expand_given
-    from xskill.rollouts.tasks import read_given, read_tasks, task_of
+    from xskill.sampling.drive import Job
+    from xskill.sampling.expand import expand, expand_given
+    from xskill.sampling.questions import read_given, read_tasks, task_of
     from xskill.streams.run import Run
 
     if given is not None:

@@ -28,11 +28,11 @@ def build(
     import msgspec
 
     from xskill.records import RolloutNode
-    from xskill.rollouts.build import summary
-    from xskill.rollouts.nodes import rollout_nodes
-    from xskill.rollouts.read import read_rollouts
+    from xskill.rollouts.load import read_rollouts
+    from xskill.rollouts.prefix_tree import summary
+    from xskill.rollouts.question_view import rollout_nodes
     from xskill.streams.run import Run
-    from xskill.streams.text import write_text
+    from xskill.streams.text_out import write_text
     from xskill.streams.write import open_output
 
     if as_json and output is None:
@@ -74,10 +74,10 @@ def show(
     whose choice mattered most. Without credits the value is the mean reward below; visits, Q and prior are shown.
     """
     from xskill.rollouts.draw import render
-    from xskill.rollouts.read import read_rollouts
-    from xskill.rollouts.view import choose_question, view
+    from xskill.rollouts.load import read_rollouts
+    from xskill.rollouts.question_view import choose_question, view
     from xskill.streams.run import Run
-    from xskill.streams.text import write_text
+    from xskill.streams.text_out import write_text
 
     if as_json:
         refuse(ctx, ["form"], "and --json are two different outputs; give one")
@@ -115,13 +115,13 @@ def check(
     import msgspec
 
     from xskill.commands.credit import number
-    from xskill.credit.check import as_text
-    from xskill.credit.check import check as measure
     from xskill.credit.methods import Config
-    from xskill.rollouts.apart import read_apart
-    from xskill.rollouts.read import read_rollouts
+    from xskill.credit.sanity import as_text
+    from xskill.credit.sanity import check as measure
+    from xskill.rollouts.load import read_rollouts
+    from xskill.rollouts.read_parquet import read_apart
     from xskill.streams.run import Run
-    from xskill.streams.text import write_text
+    from xskill.streams.text_out import write_text
 
     with Run("rollout check", quiet=quiet, rejects=rejects) as run:
         found = read_apart(files or [], reward_from=reward_from) if rejects is None else None

@@ -67,9 +67,9 @@ def command(
     from typing import get_args
 
     from xskill.errors import UsageError
-    from xskill.rollouts.drive import Job
-    from xskill.rollouts.puct import PriorFrom, Search, ValueFrom, search
-    from xskill.rollouts.tasks import read_tasks
+    from xskill.sampling.drive import Job
+    from xskill.sampling.puct import PriorFrom, Search, ValueFrom, search
+    from xskill.sampling.questions import read_tasks
     from xskill.streams.run import Run
 
     for option, given, known in (("--prior", prior, get_args(PriorFrom)), ("--value", value, get_args(ValueFrom))):

@@ -13,8 +13,8 @@ from xskill.commands.types import INPUT, SIDE, finite
 
 if TYPE_CHECKING:
     from xskill.records import Trajectory
-    from xskill.rollouts.drive import Job
-    from xskill.rollouts.sample import Sampling
+    from xskill.sampling.drive import Job
+    from xskill.sampling.whole_rollout import Sampling
     from xskill.streams.run import Run
 
 Worker = Annotated[
@@ -89,12 +89,12 @@ def run_rollout(
         given: episodes by question that are passed on.
     """
     from xskill.records import Trajectory
-    from xskill.rollouts.canonical import Namer
-    from xskill.rollouts.coprocess import parse_command
-    from xskill.rollouts.drive import Setting, Stop
-    from xskill.rollouts.interrupts import stoppable
-    from xskill.rollouts.resume import read_finished
-    from xskill.rollouts.sample import Sampling
+    from xskill.sampling.canonical_names import Namer
+    from xskill.sampling.coprocess import parse_command
+    from xskill.sampling.drive import Setting, Stop
+    from xskill.sampling.interrupts import stoppable
+    from xskill.sampling.sampled_before import read_finished
+    from xskill.sampling.whole_rollout import Sampling
     from xskill.streams.write import open_output
 
     config = config | {"max_turns": shared.max_turns, "seed": shared.seed}
@@ -143,7 +143,7 @@ class _NothingNew(Exception):
 
 
 def _write_report(path: str, sampling: Sampling, config: dict[str, Any]) -> None:
-    from xskill.streams.text import write_text
+    from xskill.streams.text_out import write_text
 
     report = {
         "config": config,
@@ -159,8 +159,8 @@ def _skills(shared: Shared, run: Run) -> tuple[Callable[[str | None, str | None]
     """What finds the skills for a task, and the version of the bank they come from."""
     if shared.bank is None:
         return lambda task, task_type: [], None
-    from xskill.bank.model import read_bank
     from xskill.bank.retrieve import build_index, retrieve
+    from xskill.bank.skillbank import read_bank
 
     bank = read_bank(shared.bank, run)
     index = build_index(bank)

@@ -28,8 +28,8 @@ def command(
     from xskill.records import Episode
     from xskill.streams.read import read_records
     from xskill.streams.run import Run
-    from xskill.streams.text import write_text
-    from xskill.verbs.stats import Statistics, render
+    from xskill.streams.text_out import write_text
+    from xskill.verbs.counts import Statistics, render
 
     if as_json:
         refuse(ctx, ["top"], "belongs to the text; --json holds everything")

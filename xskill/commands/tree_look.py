@@ -50,10 +50,10 @@ def show(
     each, and how often these succeed compared with all.
     """
     from xskill.streams.run import Run
-    from xskill.streams.text import write_text
-    from xskill.tree.model import read_tree
-    from xskill.tree.report import report, terminal
+    from xskill.streams.text_out import write_text
+    from xskill.tree.show_forms import report, terminal
     from xskill.tree.summary import Wanted
+    from xskill.tree.xtree import read_tree
 
     _refuse_unused(ctx, "json" if as_json else form, node is not None)
     wanted = Wanted(top, depth, sort, node, max_p, compare, wide, example, parents, plain)
@@ -105,10 +105,10 @@ def stats(
     from xskill.records import Episode
     from xskill.streams.read import read_records
     from xskill.streams.run import Run
-    from xskill.streams.text import write_text
-    from xskill.tree.model import read_tree
-    from xskill.tree.stats import describe, render, usage
+    from xskill.streams.text_out import write_text
+    from xskill.tree.measures import describe, render, usage
     from xskill.tree.tile import each_good, own_tiles, tiler
+    from xskill.tree.xtree import read_tree
 
     if not episodes:
         refuse(ctx, ["rejects"], _OF_EPISODES)
@@ -148,9 +148,9 @@ def diff(
     from xskill.records import Episode
     from xskill.streams.read import read_records
     from xskill.streams.run import Run
-    from xskill.streams.text import write_text
+    from xskill.streams.text_out import write_text
     from xskill.tree import diff as differences
-    from xskill.tree.model import read_tree
+    from xskill.tree.xtree import read_tree
 
     if not episodes:
         refuse(ctx, ["rejects"], _OF_EPISODES)
@@ -193,11 +193,11 @@ def explore(
     from xskill.records import Trajectory
     from xskill.streams.read import read_records
     from xskill.streams.run import Run
-    from xskill.streams.text import write_text
-    from xskill.tree.explorer.build import page
-    from xskill.tree.explorer.sample import chosen
-    from xskill.tree.model import read_tree
+    from xskill.streams.text_out import write_text
+    from xskill.tree.explorer.page import page
+    from xskill.tree.explorer.shown_episodes import chosen
     from xskill.tree.tile import each_good, own_start
+    from xskill.tree.xtree import read_tree
 
     if not episodes:
         refuse(ctx, ["rejects", "max_episodes"], _OF_EPISODES)

@@ -29,8 +29,8 @@ def tile(
     from xskill.streams.read import read_records
     from xskill.streams.run import Run
     from xskill.streams.write import open_output
-    from xskill.tree.model import read_tree
     from xskill.tree.tile import each_good, tiled, tiler
+    from xskill.tree.xtree import read_tree
 
     one_stdin(tree, files or ["-"])
     with Run("tree tile", quiet=quiet, rejects=rejects) as run:
@@ -85,12 +85,12 @@ def instances(
     from xskill.streams.read import read_records
     from xskill.streams.run import Run
     from xskill.streams.write import open_output
-    from xskill.tree.model import read_tree
+    from xskill.tree.occurrences import Ablation, Choices, Curriculum, build, why_not
     from xskill.tree.prompts import Template, read_template
     from xskill.tree.reward import refuse_failures
-    from xskill.tree.spans import Ablation, Choices, Curriculum, build, why_not
     from xskill.tree.tile import each_good, tiler
     from xskill.tree.trainer_rows import write_rows
+    from xskill.tree.xtree import read_tree
 
     for name, value, known in (("curriculum", curriculum, Curriculum), ("ablation", ablation, Ablation)):
         if value is not None and value not in get_args(known):
@@ -173,9 +173,9 @@ def reward(
     from xskill.streams.read import read_records
     from xskill.streams.run import Run
     from xskill.streams.write import open_output
-    from xskill.tree.groups import Outcome, read_rollouts, shaped, with_potential
-    from xskill.tree.model import read_tree
     from xskill.tree.reward import Shaping, bonus_of
+    from xskill.tree.reward_stream import Outcome, read_rollouts, shaped, with_potential
+    from xskill.tree.xtree import read_tree
 
     if outcome not in get_args(Outcome):
         raise UsageError(f"--outcome {outcome}: expected one of {', '.join(get_args(Outcome))}")
@@ -225,13 +225,13 @@ def context(
 
     from xskill.errors import BadData, UsageError
     from xskill.records import Episode
-    from xskill.streams.model_text import estimate_tokens
     from xskill.streams.read import read_records
     from xskill.streams.run import Run
-    from xskill.streams.terminal import clean
-    from xskill.streams.text import open_lines
+    from xskill.streams.text_out import open_lines
+    from xskill.text.quoted import estimate_tokens
+    from xskill.text.terminal import clean
     from xskill.tree.context import Card, card, deck_of
-    from xskill.tree.model import read_tree
+    from xskill.tree.xtree import read_tree
 
     if form not in ("jsonl", "text"):
         raise UsageError(f"--as {form}: expected jsonl or text")

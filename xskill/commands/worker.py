@@ -68,8 +68,8 @@ def scienceworld(
     from typing import get_args
 
     from xskill.errors import UsageError
-    from xskill.rollouts.workers.scienceworld import RewardFrom, ScienceWorldEnvironment, list_tasks
-    from xskill.rollouts.workers.serve import serve
+    from xskill.workers.environments.scienceworld import RewardFrom, ScienceWorldEnvironment, list_tasks
+    from xskill.workers.serve import serve
 
     if tasks:
         _print(list_tasks())
@@ -101,8 +101,8 @@ def alfworld(
     folder in DIR.
     """
     from xskill.errors import UsageError
-    from xskill.rollouts.workers.alfworld import AlfworldEnvironment, list_tasks
-    from xskill.rollouts.workers.serve import serve
+    from xskill.workers.environments.alfworld import AlfworldEnvironment, list_tasks
+    from xskill.workers.serve import serve
 
     if tasks:
         _print(list_tasks(games))
@@ -129,8 +129,8 @@ def textworld(
     A task record holds `game`, a file in DIR, or `game_seed` and, if wanted, `rooms`, `objects` and `quest_length` of
     the game that is made from it. The expert is the game's walkthrough.
     """
-    from xskill.rollouts.workers.serve import serve
-    from xskill.rollouts.workers.textworld import TextWorldEnvironment
+    from xskill.workers.environments.textworld import TextWorldEnvironment
+    from xskill.workers.serve import serve
 
     refuse_unused(ctx, policy)
     acts = make_policy(policy, rate, model, base_url, settings)
@@ -153,9 +153,9 @@ def llm(
 
     The environment is a worker of its own; the model proposes what to do in it. OPENAI_API_KEY is the key.
     """
-    from xskill.rollouts.coprocess import parse_command
-    from xskill.rollouts.workers.foreign import ForeignEnvironment
-    from xskill.rollouts.workers.serve import serve
+    from xskill.sampling.coprocess import parse_command
+    from xskill.workers.environments.foreign import ForeignEnvironment
+    from xskill.workers.serve import serve
 
     acts = make_policy("llm", 0.0, model, base_url, settings)
     serve(ForeignEnvironment(parse_command(environment), patience), acts)
@@ -175,10 +175,10 @@ def follower(
     Follows the steps of the skills as far as the actions that can be taken allow, and explores in a fixed order where
     they say nothing, so that success rates show what a bank is worth. The workers above have it as `--policy follower`.
     """
-    from xskill.rollouts.coprocess import parse_command
-    from xskill.rollouts.workers.follower import Follower
-    from xskill.rollouts.workers.foreign import ForeignEnvironment
-    from xskill.rollouts.workers.serve import serve
+    from xskill.sampling.coprocess import parse_command
+    from xskill.workers.environments.foreign import ForeignEnvironment
+    from xskill.workers.follower import Follower
+    from xskill.workers.serve import serve
 
     serve(ForeignEnvironment(parse_command(environment), patience), Follower())
 
@@ -200,10 +200,10 @@ def chat(
 
     A turn is one step of reasoning; the episode ends with a line `Answer: …` or a `\\boxed{}`.
     """
-    from xskill.rollouts.coprocess import parse_command
-    from xskill.rollouts.workers.llm import LlmPolicy, read_step, reasoning
-    from xskill.rollouts.workers.reasoning import ReasoningEnvironment
-    from xskill.rollouts.workers.serve import serve
+    from xskill.sampling.coprocess import parse_command
+    from xskill.workers.environments.reasoning import ReasoningEnvironment
+    from xskill.workers.policies.llm import LlmPolicy, read_step, reasoning
+    from xskill.workers.serve import serve
 
     words = parse_command(checker, "--checker") if checker is not None else None
     sampler, _ = make_sampler(model, base_url, settings)
@@ -225,9 +225,9 @@ def null(
     A full tree in which one path, drawn for each task, is rewarded. Its policy knows the path and leaves it at the
     given rate (1 - 1/breadth: it has no idea).
     """
-    from xskill.rollouts.workers.null import NullEnvironment
-    from xskill.rollouts.workers.policies import ExpertNoise
-    from xskill.rollouts.workers.serve import serve
+    from xskill.workers.environments.null import NullEnvironment
+    from xskill.workers.policies.without_model import ExpertNoise
+    from xskill.workers.serve import serve
 
     serve(NullEnvironment(breadth, depth, delay=delay, value=value), ExpertNoise(rate))
 

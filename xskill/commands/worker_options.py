@@ -13,8 +13,8 @@ from xskill.commands.types import finite
 from xskill.errors import UsageError
 
 if TYPE_CHECKING:
-    from xskill.rollouts.workers.endpoint import Sampler
-    from xskill.rollouts.workers.session import Policy
+    from xskill.workers.policies.endpoint import Sampler
+    from xskill.workers.session import Policy
 
 POLICIES = ("expert-noise", "random", "follower", "llm")
 
@@ -101,19 +101,19 @@ def make_policy(name: str, rate: float, model: str | None, base_url: str | None,
     Raises:
         UsageError: no such policy, or one that lacks what it needs.
     """
-    from xskill.rollouts.workers.policies import ExpertNoise, RandomPolicy
+    from xskill.workers.policies.without_model import ExpertNoise, RandomPolicy
 
     if name == "random":
         return RandomPolicy()
     if name == "expert-noise":
         return ExpertNoise(rate)
     if name == "follower":
-        from xskill.rollouts.workers.follower import Follower
+        from xskill.workers.follower import Follower
 
         return Follower()
     if name != "llm":
         raise UsageError(f"--policy {name}: expected one of {', '.join(POLICIES)}")
-    from xskill.rollouts.workers.llm import LlmPolicy, acting, read_action
+    from xskill.workers.policies.llm import LlmPolicy, acting, read_action
 
     sampler, settings = make_sampler(model, base_url, pairs)
     messages = acting(settings.history, settings.list_actions)
@@ -134,7 +134,7 @@ def make_sampler(model: str | None, base_url: str | None, pairs: list[str] | Non
     Raises:
         UsageError: no model, a bad setting, or the client is not installed.
     """
-    from xskill.rollouts.workers.endpoint import Endpoint, Sampler
+    from xskill.workers.policies.endpoint import Endpoint, Sampler
 
     if model is None:
         raise UsageError("--model NAME: which model of the endpoint?")

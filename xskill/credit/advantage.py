@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from xskill.array_types import Floats, Ints64
+
 Std = Literal["population", "sample"]
 
 EPSILON = 1e-6
@@ -18,7 +17,7 @@ SKIPPED = (None, "unfinished", "zero-variance", "single-leaf")
 UNFINISHED, ZERO_VARIANCE, SINGLE_LEAF = 1, 2, 3
 
 
-def group_moments(values: Floats, groups: Ints, n_groups: int, ddof: int = 0) -> tuple[Floats, Floats, Ints]:
+def group_moments(values: Floats, groups: Ints64, n_groups: int, ddof: int = 0) -> tuple[Floats, Floats, Ints64]:
     """Mean, standard deviation and size of each group; NaN values do not count.
 
     The deviation of a group whose values are all equal is exactly 0, whatever rounding says, and so is
@@ -39,7 +38,7 @@ def group_moments(values: Floats, groups: Ints, n_groups: int, ddof: int = 0) ->
     return mean, std, size
 
 
-def advantages(reward: Floats, question: Ints, n_questions: int, std: Std = "population") -> tuple[Floats, Ints]:
+def advantages(reward: Floats, question: Ints64, n_questions: int, std: Std = "population") -> tuple[Floats, Ints64]:
     """``A = (R - mean) / (std + 1e-6)`` over the finished leaves of each question (TreeOPSD, arXiv 2610.23181).
 
     Args:

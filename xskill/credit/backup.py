@@ -8,12 +8,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from xskill.rollouts.build import Trie
-from xskill.rollouts.columns import Floats, Ints, Rollouts
+from xskill.array_types import Bools, Floats, Ints64
+from xskill.rollouts.arrays import Rollouts
+from xskill.rollouts.prefix_tree import Trie
 
 Backup = Literal["likelihood", "mean", "leaf"]
 TurnCredit = Literal["pointwise", "listwise"]
-Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ def turn_credit(trie: Trie, values: Values, kind: TurnCredit = "pointwise") -> F
     return credit
 
 
-def softmax_mean(x: Floats, logit: Floats, group: Ints, n_groups: int, tau: float) -> tuple[Floats, Bools]:
+def softmax_mean(x: Floats, logit: Floats, group: Ints64, n_groups: int, tau: float) -> tuple[Floats, Bools]:
     """Mean of ``x`` in each group with weights softmax(logit / tau); and which groups have all their logits."""
     known = np.bincount(group, np.isnan(logit), n_groups) == 0
     highest = np.full(n_groups, -np.inf)

@@ -7,21 +7,21 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, get_args, get_type_hints
 
-from xskill.credit import groups, trees
-from xskill.credit.groups import Baseline
+from xskill.credit import group_baselines, tree_baselines
+from xskill.credit.group_baselines import Baseline
 from xskill.errors import UsageError
-from xskill.rollouts.build import Trie
-from xskill.rollouts.columns import Rollouts
+from xskill.rollouts.arrays import Rollouts
+from xskill.rollouts.prefix_tree import Trie
 
 BASELINES: dict[str, tuple[Callable[[Rollouts, Trie, Any], Baseline], type[Any]]] = {
-    "grpo": (groups.grpo, groups.Grpo),
-    "rloo": (groups.rloo, groups.Rloo),
-    "gspo": (groups.gspo, groups.Gspo),
-    "tree-grpo": (groups.tree_grpo, groups.TreeGrpo),
-    "at2po": (trees.at2po, trees.At2po),
-    "treepo": (trees.treepo, trees.Treepo),
-    "treerl": (trees.treerl, trees.Treerl),
-    "gigpo": (groups.gigpo, groups.Gigpo),
+    "grpo": (group_baselines.grpo, group_baselines.Grpo),
+    "rloo": (group_baselines.rloo, group_baselines.Rloo),
+    "gspo": (group_baselines.gspo, group_baselines.Gspo),
+    "tree-grpo": (group_baselines.tree_grpo, group_baselines.TreeGrpo),
+    "at2po": (tree_baselines.at2po, tree_baselines.At2po),
+    "treepo": (tree_baselines.treepo, tree_baselines.Treepo),
+    "treerl": (tree_baselines.treerl, tree_baselines.Treerl),
+    "gigpo": (group_baselines.gigpo, group_baselines.Gigpo),
 }
 """Name → (function, its options)."""
 

@@ -10,9 +10,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from xskill.credit.advantage import SINGLE_LEAF, UNFINISHED, ZERO_VARIANCE, Floats, Ints, Std, advantages
+from xskill.array_types import Floats, Ints64
+from xskill.credit.advantage import SINGLE_LEAF, UNFINISHED, ZERO_VARIANCE, Std, advantages
 from xskill.credit.backup import Backup, TurnCredit, action_likelihood, back_up, turn_credit
-from xskill.credit.teacher import (
+from xskill.credit.targets import (
     DEFAULT_RADIUS,
     Map,
     Ratio,
@@ -23,8 +24,8 @@ from xskill.credit.teacher import (
     target,
 )
 from xskill.errors import BadData, UsageError
-from xskill.rollouts.build import Trie
-from xskill.rollouts.columns import Rollouts
+from xskill.rollouts.arrays import Rollouts
+from xskill.rollouts.prefix_tree import Trie
 
 OURS = ("treeopsd", "tree-pg")
 AUTO_QUANTILE = 0.9
@@ -64,7 +65,7 @@ class Credits:
 
     credit: Floats
     advantage: Floats | None
-    skipped: Ints
+    skipped: Ints64
     """[n] indices into :data:`xskill.credit.advantage.SKIPPED`."""
     value: Floats | None = None
     target: Floats | None = None
@@ -214,7 +215,7 @@ def _has_branches(trie: Trie, n_questions: int) -> Any:
     return np.bincount(trie.question[actions > 1], minlength=n_questions) > 0
 
 
-def _stats(rollouts: Rollouts, trie: Trie, skipped: Ints) -> dict[str, Any]:
+def _stats(rollouts: Rollouts, trie: Trie, skipped: Ints64) -> dict[str, Any]:
     def questions(chosen: Any) -> int:
         return int(np.count_nonzero(np.bincount(rollouts.question[chosen])))
 

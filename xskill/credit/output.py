@@ -12,15 +12,16 @@ from typing import Any
 import numpy as np
 import orjson
 
-from xskill.credit.advantage import SKIPPED, Floats, Ints
+from xskill.array_types import Floats, Ints64
+from xskill.credit.advantage import SKIPPED
 from xskill.credit.methods import Config, Credits
+from xskill.process.standard import to_stdout
 from xskill.records import CreditsHeader, Trajectory, TurnCredit, decode, encode
-from xskill.rollouts.columns import Rollouts
-from xskill.rollouts.originals import CREDIT_COLUMNS, Originals, original_lines
-from xskill.streams.contract import tag_of
-from xskill.streams.parquet_child import HEADER_KEY, SCHEMA_KEY
-from xskill.streams.standard import to_stdout
-from xskill.streams.text import open_lines, replacing
+from xskill.records.names import tag_of
+from xskill.rollouts.arrays import Rollouts
+from xskill.rollouts.original_records import CREDIT_COLUMNS, Originals, original_lines
+from xskill.streams.parquet.child import HEADER_KEY, SCHEMA_KEY
+from xskill.streams.text_out import open_lines, replacing
 from xskill.streams.write import container_of, open_output
 
 ARRAYS = {
@@ -75,7 +76,7 @@ def credited_lines(rollouts: Rollouts, originals: Originals, credits: Credits) -
 
 def all_frames(originals: Originals) -> bool:
     """Whether :func:`credited_frame` can be used: every record came from Parquet with our columns."""
-    from xskill.streams.columns import schema_of
+    from xskill.streams.parquet.columns import schema_of
 
     wanted = schema_of(Trajectory)
     return all(getattr(block, "schema", None) == wanted for block in originals.blocks)
@@ -105,7 +106,7 @@ def _rows_of(frame: Any, chosen: list[int]) -> Any:
     return frame if chosen == list(range(frame.height)) else frame[chosen]
 
 
-def _lists(steps: Any, counts: Ints) -> list[Any]:
+def _lists(steps: Any, counts: Ints64) -> list[Any]:
     """Columns of steps as columns of lists, with so many entries each."""
     import polars as pl
 
@@ -128,7 +129,7 @@ def turn_rows(rollouts: Rollouts, credits: Credits, actions: Any = None) -> Any:
     """
     import polars as pl
 
-    from xskill.streams.columns import schema_of
+    from xskill.streams.parquet.columns import schema_of
 
     trajectory, first = rollouts.trajectory, rollouts.first_step
     columns: dict[str, Any] = {

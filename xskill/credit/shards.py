@@ -25,10 +25,10 @@ import msgspec
 from xskill.credit.methods import Config, Credits, run_method
 from xskill.credit.output import credited_lines, per_step
 from xskill.errors import XskillError
-from xskill.rollouts.columns import Rollouts
-from xskill.rollouts.originals import Originals
-from xskill.rollouts.read import read_part
-from xskill.streams.fork import end_with, may_fork
+from xskill.process.fork import end_with, may_fork
+from xskill.rollouts.arrays import Rollouts
+from xskill.rollouts.load import read_part
+from xskill.rollouts.original_records import Originals
 from xskill.streams.run import Run
 from xskill.streams.source import Input
 

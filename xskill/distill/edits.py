@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from xskill.bank.model import Bank
 from xskill.bank.similarity import near_duplicate
+from xskill.bank.skillbank import Bank
 from xskill.records import Edit, Skill
 
 

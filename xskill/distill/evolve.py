@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from xskill.bank.model import Bank
+from xskill.bank.skillbank import Bank
 from xskill.distill.edits import best_first, skill_edits
 from xskill.distill.evidence import outcome_of
 from xskill.distill.experience import Experience
 from xskill.distill.routines import enough_types
 from xskill.distill.statistical import Limits, distill
 from xskill.records import Edit, Trajectory, TreeHeader
-from xskill.tree.model import XTree
+from xskill.tree.xtree import XTree
 
 
 @dataclass(slots=True)

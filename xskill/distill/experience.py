@@ -11,12 +11,10 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from xskill.array_types import Bools, Ints32
 from xskill.bank.splits import check_split
 from xskill.mine.corpus import Corpus, encode_episodes, own_start
 from xskill.records import Episode, Step, Trajectory
-
-Ints = npt.NDArray[np.int32]
-Bools = npt.NDArray[np.bool_]
 
 ALL_COUNTED = 2_000
 EVERY = 16
@@ -34,11 +32,11 @@ class Experience:
     """Episodes in the order of their ids; of a branch the part that it generated itself."""
 
     corpus: Corpus
-    episode_of: Ints
+    episode_of: Ints32
     """[steps] index of the episode."""
-    tokens: Ints
+    tokens: Ints32
     """[steps] canonical token, an index into ``corpus.tokens``."""
-    raw: Ints
+    raw: Ints32
     """[steps] code of the raw action text; -1 where the input has none, and beyond 10,000 episodes in 7 of 8."""
     raw_actions: tuple[str, ...]
     unanswered: Bools

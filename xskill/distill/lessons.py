@@ -8,13 +8,13 @@ from typing import Literal
 
 import numpy as np
 
-from xskill.bank.model import Bank
+from xskill.bank.skillbank import Bank
 from xskill.distill.edits import covered
+from xskill.distill.plain_words import listed, phrase, sentence, telling, title
 from xskill.distill.significance import short, status, upper_tail
-from xskill.distill.skills import skill_id
-from xskill.distill.wording import listed, phrase, sentence, telling, title
+from xskill.distill.skill_text import skill_id
 from xskill.records import Edit, Evidence, Skill
-from xskill.streams.model_text import named, quote
+from xskill.text.quoted import named, quote
 
 FEWEST = 5
 """Questions in which an action must have been tried before it is tested, as ``Limits.min_support`` has it."""

@@ -8,16 +8,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from xskill.distill.experience import Experience, Ints
+from xskill.array_types import Ints32
+from xskill.distill.experience import Experience
 from xskill.distill.loops import Standstill, loops, unanswered
+from xskill.distill.plain_words import listed, percent, phrase, sentence, share, title
 from xskill.distill.routines import Routine
 from xskill.distill.significance import Blocks, p_value, short, status
-from xskill.distill.skills import evidence, origin, skill_id
-from xskill.distill.steps import step_texts
-from xskill.distill.wording import listed, percent, phrase, sentence, share, title
+from xskill.distill.skill_text import evidence, origin, skill_id
+from xskill.distill.step_text import step_texts
 from xskill.mine.association import wilson
 from xskill.records import Skill
-from xskill.streams.model_text import named, quote
+from xskill.text.quoted import named, quote
 
 LESSONS = {
     "loop": ("Going round in circles", "Do not go through the same actions again: what they had to show is known."),
@@ -30,7 +31,7 @@ class Stuck:
     """One way to stand still with its numbers in one scope: all task types (``task_type`` None) or one."""
 
     found: Standstill
-    holders: Ints
+    holders: Ints32
     """Episodes in the scope that hold it."""
     task_type: str | None
     known: int
@@ -55,7 +56,7 @@ def assess_standstills(
     stuck = []
     for found in (loops(experience), unanswered(experience)):
         everywhere = np.unique(experience.episode_of[found.starts]).astype(np.int32)
-        scopes: list[tuple[str | None, Ints]] = [(None, everywhere)] if only is None else []
+        scopes: list[tuple[str | None, Ints32]] = [(None, everywhere)] if only is None else []
         scopes += [(n, everywhere[codes[everywhere] == c]) for c, n in enumerate(names) if only is None or n in only]
         for task_type, holders in scopes:
             held = holders[known[holders]]

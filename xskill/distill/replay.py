@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from xskill.mine.corpus import Corpus
-from xskill.tree.model import XTree
+from xskill.tree.xtree import XTree
 
 Positions = npt.NDArray[np.int64]
 

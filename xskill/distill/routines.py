@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from xskill.distill.experience import Experience, Ints
+from xskill.array_types import Ints32
+from xskill.distill.experience import Experience
 from xskill.distill.replay import Positions, multiplicity, share_inside
 from xskill.distill.significance import Blocks, p_value
 from xskill.mine.association import wilson
 from xskill.records import Node
-from xskill.tree.model import XTree
+from xskill.tree.xtree import XTree
 
 INSIDE = 0.8
 """A node of which this share lies inside another chosen one is left out."""
@@ -32,7 +33,7 @@ class Routine:
     node: Node
     starts: Positions
     """Occurrences in the scope."""
-    holders: Ints
+    holders: Ints32
     """Episodes in the scope that hold it, ascending."""
     task_type: str | None
     types: tuple[str, ...]
@@ -96,7 +97,7 @@ def assess(
     positives = np.bincount(stratum[corpus.outcome == outcome], minlength=n_strata)
     sizes = np.bincount(stratum, minlength=n_strata)
     episode_of = experience.episode_of
-    scopes: dict[int | None, list[tuple[Node, Positions, Ints, tuple[str, ...]]]] = {}
+    scopes: dict[int | None, list[tuple[Node, Positions, Ints32, tuple[str, ...]]]] = {}
     for node in tree.nodes:
         starts = found[node.id]
         episodes = episode_of[starts]

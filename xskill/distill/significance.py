@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from xskill.distill.experience import Ints
-from xskill.mine.association import Tables, benjamini_hochberg, fisher
+from xskill.array_types import Ints32
+from xskill.mine.association import Tables, benjamini_hochberg, exchangeable, fisher
 from xskill.mine.corpus import Corpus
-from xskill.mine.strata import exchangeable
 
 Counts = npt.NDArray[np.int64]
 
@@ -32,7 +31,7 @@ class Blocks:
     independent witnesses for what was done in easy questions alone. Of all others, those of a task type.
     """
 
-    of: Ints
+    of: Ints32
     """[episodes] block."""
     outcome: npt.NDArray[np.int8]
     """[episodes] 1 success, 0 failure, -1 unknown."""

@@ -13,16 +13,16 @@ from xskill.bank.similarity import near_duplicate
 from xskill.distill.experience import Experience
 from xskill.distill.lessons import Lesson
 from xskill.distill.mistakes import assess_standstills, routine_mistake, standstills
+from xskill.distill.plain_words import telling
 from xskill.distill.replay import Positions, replays
 from xskill.distill.routines import Routine, assess, choose, enough_types, judged
 from xskill.distill.significance import SIGNIFICANT, blocks, q_values
-from xskill.distill.skills import routine_skill
-from xskill.distill.wording import telling
+from xskill.distill.skill_text import routine_skill
+from xskill.mine.mining import mine
 from xskill.mine.rules import Rules
-from xskill.mine.trees import mine
 from xskill.records import Skill, TreeHeader
-from xskill.streams.model_text import estimate_tokens
-from xskill.tree.model import XTree
+from xskill.text.quoted import estimate_tokens
+from xskill.tree.xtree import XTree
 
 FAILURE_NODES = 64
 """Nodes of the failure tree: lessons come from the strongest few."""

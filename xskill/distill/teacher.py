@@ -11,12 +11,12 @@ from typing import Any, Literal
 
 import msgspec
 
-from xskill.bank.model import Bank
+from xskill.bank.skillbank import Bank
 from xskill.distill.evidence import outcome_of
-from xskill.distill.skills import skill_id
+from xskill.distill.skill_text import skill_id
 from xskill.errors import BadData, BadRecord, NoRecord
 from xskill.records import Edit, Skill, Tier, Trajectory
-from xskill.streams.model_text import estimate_tokens
+from xskill.text.quoted import estimate_tokens
 
 EXAMPLES = 3
 """Successes and failures of a task type that a request shows."""

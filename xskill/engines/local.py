@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from xskill.engines import in_order, run_share, shares
-from xskill.streams.pool import open_pool
+from xskill.process.pool import open_pool
 
 T = TypeVar("T")
 

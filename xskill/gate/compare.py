@@ -9,10 +9,11 @@ from typing import Literal
 
 import numpy as np
 
+from xskill.array_types import Floats
 from xskill.errors import BadData, UsageError
 from xskill.gate.intervals import Interval, cluster_bootstrap, newcombe, paired_t, tango, wider
 from xskill.gate.power import detectable, spread
-from xskill.gate.statistics import TOLERANCE, Floats, Test, mcnemar_exact, paired_permutation, regression_chance
+from xskill.gate.statistics import TOLERANCE, Test, mcnemar_exact, paired_permutation, regression_chance
 from xskill.records import Result
 
 Goal = Literal["max", "min"]

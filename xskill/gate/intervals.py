@@ -10,7 +10,8 @@ from statistics import NormalDist
 
 import numpy as np
 
-from xskill.gate.statistics import TOLERANCE, Floats
+from xskill.array_types import Floats
+from xskill.gate.statistics import TOLERANCE
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from statistics import NormalDist
 
-from xskill.gate.statistics import Floats
+from xskill.array_types import Floats
 
 
 def spread(differences: Floats, reach: float) -> float:

@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from xskill.array_types import Floats
 
 TOLERANCE = 1e-12
 """Numbers closer than this are equal, everywhere in the gate."""

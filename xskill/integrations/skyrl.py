@@ -16,7 +16,7 @@ from skyrl_gym.envs.base_text_env import (  # type: ignore[import-not-found,unus
 )
 
 from xskill.errors import BadRecord
-from xskill.tree.instances import gold_of, score
+from xskill.tree.offline_instances import gold_of, score
 
 
 class TreeEnv(BaseTextEnv):  # type: ignore[misc,unused-ignore]

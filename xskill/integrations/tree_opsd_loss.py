@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from xskill.credit.teacher import DEFAULT_RADIUS, Map, Ratio, check_radius
+from xskill.credit.targets import DEFAULT_RADIUS, Map, Ratio, check_radius
 from xskill.losses.tree_opsd import tree_opsd_loss
 from xskill.losses.tree_pg import tree_pg_loss
 from xskill.losses.turns import TurnLoss
@@ -58,7 +58,7 @@ def per_turn(values: Any, ids: Any, n_turns: int) -> Any:
 
 
 def targets(credits: Any, teacher: Teacher) -> Any:
-    """[N] q of each credit, as :func:`xskill.credit.teacher.target`, on the tensor's own device."""
+    """[N] q of each credit, as :func:`xskill.credit.targets.target`, on the tensor's own device."""
     import torch
 
     radius = DEFAULT_RADIUS[teacher.ratio] if teacher.radius is None else teacher.radius

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from xskill.tree.instances import score
+from xskill.tree.offline_instances import score
 
 
 def tree_reward(

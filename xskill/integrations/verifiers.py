@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from xskill.tree.instances import score
+from xskill.tree.offline_instances import score
 
 
 async def tree_reward(task: Any, trace: Any) -> float:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from xskill.tree.instances import score
+from xskill.tree.offline_instances import score
 
 
 def compute_score(

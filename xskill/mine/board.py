@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from copy import copy
 from functools import reduce
@@ -12,11 +13,120 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from xskill.mine.layout import Ints
+from xskill.array_types import Ints32
 from xskill.mine.outcomes import GOOD, IGNORED, Classes, has_outcome
-from xskill.mine.pairs import Pairs
 from xskill.mine.rules import Gate, Rules
-from xskill.mine.ties import Ranks
+
+
+class Ranks:
+    """Order of all symbols by expansion; symbols with equal expansions share a rank.
+
+    Args:
+        expansions: tokens of each symbol; the separator's is empty.
+        room: number of symbols that may come to exist.
+    """
+
+    def __init__(self, expansions: Sequence[tuple[int, ...]], room: int) -> None:
+        self._expansions = list(expansions)
+        self._sorted = sorted(set(expansions))
+        number = {expansion: rank for rank, expansion in enumerate(self._sorted)}
+        self.of: npt.NDArray[np.int64] = np.zeros(max(room, len(expansions)), np.int64)
+        self.of[: len(expansions)] = [number[expansion] for expansion in expansions]
+
+    def copy(self) -> Ranks:
+        """The same ranks, to be changed apart."""
+        other = copy(self)
+        other._expansions, other._sorted, other.of = list(self._expansions), list(self._sorted), self.of.copy()
+        return other
+
+    def add(self, left: int, right: int) -> None:
+        """The next symbol, made of ``left`` and ``right``."""
+        expansion = self._expansions[left] + self._expansions[right]
+        rank = bisect_left(self._sorted, expansion)
+        known = len(self._expansions)
+        if rank == len(self._sorted) or self._sorted[rank] != expansion:
+            self._sorted.insert(rank, expansion)
+            self.of[:known] += self.of[:known] >= rank
+        self.of[known] = rank
+        self._expansions.append(expansion)
+
+
+DEAD = -(2**30)
+"""Frequency of a pair that can never merge again; counts may still fall from here."""
+
+
+class Pairs:
+    """Columns over pairs. ``chunk``, ``begin``, ``end`` say where its positions are listed."""
+
+    left: Ints32
+    right: Ints32
+    length: Ints32
+    frequency: Ints32
+    known: Ints32
+    good: Ints32
+    chunk: Ints32
+    begin: npt.NDArray[np.int64]
+    end: npt.NDArray[np.int64]
+    score: npt.NDArray[np.float64]
+    """-1 while the pair is not eligible."""
+    _mark: Ints32
+
+    _TYPES: dict[str, Any] = {
+        "left": np.int32,
+        "right": np.int32,
+        "length": np.int32,
+        "frequency": np.int32,
+        "known": np.int32,
+        "good": np.int32,
+        "chunk": np.int32,
+        "begin": np.int64,
+        "end": np.int64,
+        "score": np.float64,
+        "_mark": np.int32,
+    }
+    __slots__ = ("n", *_TYPES)
+
+    def __init__(self, room: int) -> None:
+        self.n = 0
+        for name, kind in self._TYPES.items():
+            setattr(self, name, np.zeros(room, kind))
+
+    def add(self, **columns: Any) -> slice:
+        """Append pairs (each column an array or one value; ``left`` is an array) and return where they went."""
+        n = len(columns["left"])
+        room = len(self.left)
+        if self.n + n > room:
+            larger = max(2 * room, self.n + n)
+            for name, kind in self._TYPES.items():
+                grown = np.zeros(larger, kind)
+                grown[: self.n] = getattr(self, name)[: self.n]
+                setattr(self, name, grown)
+        where = slice(self.n, self.n + n)
+        self.n += n
+        for name, values in columns.items():
+            getattr(self, name)[where] = values
+        return where
+
+    def distinct(self, numbers: Ints32) -> Ints32:
+        """The numbers without repetition, in any order; linear and without sorting."""
+        ticket = np.arange(len(numbers), dtype=np.int32)
+        self._mark[numbers] = ticket
+        unique: Ints32 = numbers[self._mark[numbers] == ticket]
+        return unique
+
+    def copy(self) -> Pairs:
+        """The same columns, to be changed apart."""
+        other = Pairs(0)
+        other.n = self.n
+        for name in self._TYPES:
+            setattr(other, name, getattr(self, name).copy())
+        return other
+
+    def kill(self, pair: int) -> None:
+        """Take a pair out for good."""
+        self.frequency[pair] = DEAD
+        self.score[pair] = -1.0
+
 
 _NEAR = 1 - 3e-11
 """Scores this close to the best may round to the same 12 significant digits."""
@@ -76,7 +186,7 @@ class Board:
         self._rescore(np.arange(where.start, where.stop))
         return where
 
-    def forget(self, lost: Ints, kind: Classes | None) -> None:
+    def forget(self, lost: Ints32, kind: Classes | None) -> None:
         """Take away one occurrence of each pair in ``lost`` (-1 is none), of episodes of these classes."""
         pairs = self.pairs
         live = lost >= 0

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from xskill.array_types import Ints32
 from xskill.records.links import Key, cycle_error, cyclic
 
 if TYPE_CHECKING:
     from xskill.streams.run import Run
 
-Ints = npt.NDArray[np.int32]
 Places = npt.NDArray[np.int64]
 
 
@@ -28,7 +28,7 @@ class Orphans:
     """Their numbers, ascending."""
     copied: Places
     """Number of steps that each copied."""
-    prefixes: Ints
+    prefixes: Ints32
     """Actions of these steps, one orphan's after the other's."""
     trees: Places
     """Orphans of one number may hold copies of the same steps."""
@@ -140,7 +140,7 @@ class Branches:
         )
 
 
-def first_counted(steps: Ints, starts: Places, copied: Places, trees: Places) -> Places:
+def first_counted(steps: Ints32, starts: Places, copied: Places, trees: Places) -> Places:
     """The first step that each episode counts: orphans leave out what another one counts, as a prefix trie would.
 
     Of two orphans the one with the longer prefix counts what both share: it is the better copy of their parent.
@@ -161,7 +161,7 @@ def first_counted(steps: Ints, starts: Places, copied: Places, trees: Places) ->
     return first
 
 
-def _n_shared(one: Ints, other: Ints) -> int:
+def _n_shared(one: Ints32, other: Ints32) -> int:
     n = min(len(one), len(other))
     different = np.flatnonzero(one[:n] != other[:n])
     return int(different[0]) if len(different) else n

@@ -11,11 +11,10 @@ from itertools import compress
 import numpy as np
 import numpy.typing as npt
 
+from xskill.array_types import Ints32
 from xskill.errors import BadData
 from xskill.mine.branches import Branches, first_counted
 from xskill.records import Episode
-
-Ints = npt.NDArray[np.int32]
 
 _NODE_ID = re.compile(r"S\d+\Z")
 
@@ -24,7 +23,7 @@ _NODE_ID = re.compile(r"S\d+\Z")
 class Labels:
     """One label for each episode: codes into sorted names, -1 for null."""
 
-    codes: Ints
+    codes: Ints32
     names: tuple[str, ...]
 
     @classmethod
@@ -51,9 +50,9 @@ class Corpus:
     """Distinct canonical tokens, sorted; token t has symbol t + 1 in mining."""
     actions: tuple[tuple[str, ...], ...]
     """Distinct (token, arg, arg …), sorted by their rendering (:func:`render`)."""
-    token_of: Ints
+    token_of: Ints32
     """Token of each distinct action."""
-    steps: Ints
+    steps: Ints32
     """Action of each step, all episodes one after the other."""
     starts: npt.NDArray[np.int64]
     """First step of each episode, and the number of steps at the end: [n_episodes + 1]."""
@@ -75,7 +74,7 @@ class Corpus:
         """Steps of each episode."""
         return np.diff(self.starts)
 
-    def step_tokens(self) -> Ints:
+    def step_tokens(self) -> Ints32:
         """Token of each step."""
         return self.token_of[self.steps]
 
@@ -216,7 +215,7 @@ def _coded(lookup: _Codes, actions: list[str], args: list[list[str]] | None) -> 
     return [lookup[(token, *values)] for token, values in zip(actions, args, strict=True)]
 
 
-def _numbered(steps: Ints, heads: _Heads, lookup: _Codes, used: Sequence[int], also: Iterable[str]) -> Corpus:
+def _numbered(steps: Ints32, heads: _Heads, lookup: _Codes, used: Sequence[int], also: Iterable[str]) -> Corpus:
     """The episodes as they came, the ``used`` actions and their tokens numbered in sorted order."""
     actions_seen = tuple(lookup)
     order = sorted(used, key=lambda code: (render(actions_seen[code]), actions_seen[code]))

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from xskill.array_types import Floats
 from xskill.mine.merges import Merge
 from xskill.mine.prepare import Prepared
 from xskill.mine.tally import gather
 from xskill.mine.tiling import tile
-
-Floats = npt.NDArray[np.float64]
 
 _PRIOR_COUNT = 0.5
 """Added to the count of each symbol (Krichevsky and Trofimov), so that an unseen one has a code."""

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from xskill.array_types import Ints32
 from xskill.mine.corpus import Corpus
 
-Ints = npt.NDArray[np.int32]
-Symbols = npt.NDArray[np.uint16] | Ints
+Symbols = npt.NDArray[np.uint16] | Ints32
 
 SEPARATOR = 0
 
@@ -27,9 +27,9 @@ class Sequence:
     """Symbol at the first and last position of each span; :data:`SEPARATOR` between episodes."""
     starts: npt.NDArray[np.int64] | None
     """First positions of the spans (separators too), ascending; None: every position is one span."""
-    episode: Ints
+    episode: Ints32
     """Episode of each position."""
-    lengths: Ints
+    lengths: Ints32
     """Primitives of each symbol; the separator counts as 1."""
 
     def step_of(self, positions: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
@@ -42,11 +42,11 @@ class Sequence:
 class PairIndex:
     """Where each pair (u, v) stands that occurs often enough: p at ``order[first[p]:first[p + 1]]``, ascending."""
 
-    order: Ints
+    order: Ints32
     first: npt.NDArray[np.int64]
-    left: Ints
-    right: Ints
-    at: Ints
+    left: Ints32
+    right: Ints32
+    at: Ints32
     """Pair that starts at each position, -1 where none does."""
 
 

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from xskill.mine.board import Board
-from xskill.mine.layout import SEPARATOR, Ints, PairIndex, Sequence
+from xskill.array_types import Ints32
+from xskill.mine.board import Board, Ranks
+from xskill.mine.layout import SEPARATOR, PairIndex, Sequence
 from xskill.mine.outcomes import GOOD, IGNORED, Classes, Counts, Prior, count, has_outcome
 from xskill.mine.rules import Gate, Rules
 from xskill.mine.runs import Runs, disjoint
-from xskill.mine.ties import Ranks
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Merge:
     rate: float
     """Share of the mined outcome that the score used."""
     score: float
-    positions: Ints
+    positions: Ints32
     """First positions of all replaced occurrences, ascending, in episodes of any outcome."""
 
 
@@ -58,7 +58,7 @@ class Miner:
         sequence: Sequence,
         index: PairIndex,
         classes: Classes,
-        families: Ints,
+        families: Ints32,
         expansions: Many[tuple[int, ...]],
         rules: Rules,
         prior: Prior = Prior(),
@@ -106,7 +106,7 @@ class Miner:
         other.board.narrow(gates)
         return other
 
-    def choose(self) -> tuple[int, Ints] | None:
+    def choose(self) -> tuple[int, Ints32] | None:
         """The best eligible pair and the positions where it stands now; None when there is none."""
         pairs = self.board.pairs
         while (pair := self.board.best()) is not None:
@@ -117,7 +117,7 @@ class Miner:
             pairs.kill(pair)  # the families of a pair only get fewer
         return None
 
-    def merge(self, pair: int, positions: Ints) -> Merge:
+    def merge(self, pair: int, positions: Ints32) -> Merge:
         """Replace the pair at its positions by a new symbol; bring neighbours, pairs and counts up to date."""
         pairs, symbols, at, lengths = self.board.pairs, self._symbols, self._at, self._lengths
         u, v, length = int(pairs.left[pair]), int(pairs.right[pair]), int(pairs.length[pair])
@@ -193,7 +193,7 @@ class Miner:
         )
 
     def _list_new(
-        self, new: int, here: Ints, positions: Ints, key: npt.NDArray[np.int64], kind: Classes | None
+        self, new: int, here: Ints32, positions: Ints32, key: npt.NDArray[np.int64], kind: Classes | None
     ) -> None:
         """Number, list and count the pairs that the merge made.
 
@@ -232,19 +232,19 @@ class Miner:
         self._chunks.append(positions[order])
         self._at[positions] = code + np.int32(where.start)
 
-    def _kinds(self, positions: Ints) -> Classes | None:
+    def _kinds(self, positions: Ints32) -> Classes | None:
         """Class of the episode at each position; None when no count depends on it."""
         return self._class[self._episode[positions]] if self._classed else None
 
-    def _recount(self, counts: Counts, key: int, positions: Ints) -> None:
+    def _recount(self, counts: Counts, key: int, positions: Ints32) -> None:
         """Put the counts of a disjointly counted self-pair in the place of the overlapping ones."""
         one = count(np.zeros(len(positions), np.intp), self._kinds(positions), 1)
         for column, number in zip(counts, one, strict=True):
             column[key] = number[0]
 
     def _lose_runs(
-        self, u: int, v: int, positions: Ints, here: Ints, second: Ints, lost: Ints, kind: Classes | None
-    ) -> tuple[Ints, Classes | None]:
+        self, u: int, v: int, positions: Ints32, here: Ints32, second: Ints32, lost: Ints32, kind: Classes | None
+    ) -> tuple[Ints32, Classes | None]:
         """Replace the overlapping self-pairs among the lost ones by the disjoint ones that are lost."""
         assert self._runs is not None
         pairs, l_u, l_v = self.board.pairs, int(self._lengths[u]), int(self._lengths[v])
@@ -260,7 +260,7 @@ class Miner:
             kind = np.concatenate([kind, self._class[self._episode[np.concatenate([last, first])]]])
         return lost, kind
 
-    def _n_families(self, positions: Ints) -> int:
+    def _n_families(self, positions: Ints32) -> int:
         episodes = self._episode[positions]
         episodes = episodes[self._class[episodes] != IGNORED]
         return int((np.unique(self._families[episodes]) >= 0).sum())

@@ -10,7 +10,7 @@ from xskill.mine.merges import Merge
 from xskill.mine.outcomes import IGNORED, Classes
 from xskill.mine.rules import Rules
 from xskill.mine.runs import disjoint
-from xskill.tree.model import XTree
+from xskill.tree.xtree import XTree
 
 
 def replay(corpus: Corpus, tree: XTree, classes: Classes, rules: Rules) -> tuple[Sequence, list[Merge]]:

@@ -9,20 +9,19 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from xskill.array_types import Ints32
 from xskill.engines import Engine
 from xskill.errors import NoSuccess
-from xskill.mine.association import fisher
+from xskill.mine.association import exchangeable, fisher
 from xskill.mine.corpus import Corpus
-from xskill.mine.layout import Ints
 from xskill.mine.outcomes import classify
 from xskill.mine.prepare import Prepared, check_outcomes, merge_all, prepare
 from xskill.mine.rules import Rules
-from xskill.mine.strata import exchangeable
 from xskill.mine.tally import gather, mined_outcome, stratified
 from xskill.records import Node
 
 
-def permute(outcome: npt.NDArray[np.int8], within: Ints, rng: np.random.Generator) -> npt.NDArray[np.int8]:
+def permute(outcome: npt.NDArray[np.int8], within: Ints32, rng: np.random.Generator) -> npt.NDArray[np.int8]:
     """Shuffle the known outcomes within each block; unknown ones stay unknown."""
     known = np.flatnonzero(outcome >= 0)
     by_block = known[np.argsort(within[known], kind="stable")]
@@ -32,7 +31,7 @@ def permute(outcome: npt.NDArray[np.int8], within: Ints, rng: np.random.Generato
     return permuted
 
 
-def smallest_p(prepared: Prepared, outcome: npt.NDArray[np.int8], rules: Rules, strata: Ints) -> float:
+def smallest_p(prepared: Prepared, outcome: npt.NDArray[np.int8], rules: Rules, strata: Ints32) -> float:
     """Mine under these outcomes; the smallest p of any node, 1 without nodes."""
     merges = merge_all(prepared, classify(outcome, rules), rules)
     occurrences = gather(prepared.sequence, merges)
@@ -41,14 +40,14 @@ def smallest_p(prepared: Prepared, outcome: npt.NDArray[np.int8], rules: Rules, 
 
 
 def permutation_minima(
-    prepared: Prepared, rules: Rules, strata: Ints, n: int, seed: int, engine: Engine
+    prepared: Prepared, rules: Rules, strata: Ints32, n: int, seed: int, engine: Engine
 ) -> npt.NDArray[np.float64]:
     """Smallest p of each of ``n`` runs of the whole miner, each on outcomes permuted within their blocks. [n]"""
     within = exchangeable(prepared.corpus, strata)
     return np.array(engine.map(partial(_permuted, prepared, rules, strata, within, seed), n))
 
 
-def _permuted(prepared: Prepared, rules: Rules, strata: Ints, within: Ints, seed: int, number: int) -> float:
+def _permuted(prepared: Prepared, rules: Rules, strata: Ints32, within: Ints32, seed: int, number: int) -> float:
     outcome = permute(prepared.corpus.outcome, within, np.random.default_rng([seed, number]))
     return smallest_p(prepared, outcome, rules, strata)
 

@@ -7,12 +7,13 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from xskill.array_types import Ints32
 from xskill.errors import BadData
 from xskill.mine.corpus import Corpus
-from xskill.mine.layout import Ints, Sequence, index_pairs
+from xskill.mine.layout import Sequence, index_pairs
 from xskill.mine.runs import disjoint
 from xskill.mine.tiling import Tiles
-from xskill.tree.model import XTree
+from xskill.tree.xtree import XTree
 
 Triple = tuple[int, int, int]
 """Counts by outcome: unknown, failed, succeeded."""
@@ -111,6 +112,6 @@ def remembered(replaced: Any, pairs: list[Rest]) -> dict[str, Any]:
     return {"resume": msgspec.to_builtins(Memory([tuple(row) for row in replaced.tolist()], pairs))}
 
 
-def _by_outcome(corpus: Corpus, episodes: Ints) -> Triple:
+def _by_outcome(corpus: Corpus, episodes: Ints32) -> Triple:
     unknown, failed, succeeded = np.bincount(corpus.outcome[episodes] + 1, minlength=3).tolist()
     return unknown, failed, succeeded

@@ -23,9 +23,9 @@ import numpy as np
 from xskill.errors import BadData, UsageError
 from xskill.mine.branches import Branches
 from xskill.mine.corpus import Corpus, encode_episodes
-from xskill.mine.header import tree_header
 from xskill.mine.layout import index_pairs, lay_out
 from xskill.mine.merges import Merge, Miner
+from xskill.mine.mining import tree_header
 from xskill.mine.nodes import describe
 from xskill.mine.outcomes import Prior, classify
 from xskill.mine.replay import replay
@@ -34,7 +34,7 @@ from xskill.mine.rules import Rules
 from xskill.mine.tally import FAILED, SUCCEEDED, Tally, gather, pooled, tally
 from xskill.mine.tiling import Tiles, tile
 from xskill.records import Episode, Node, encode
-from xskill.tree.model import XTree
+from xskill.tree.xtree import XTree
 
 
 def rules_of(tree: XTree, changes: Mapping[str, Any]) -> Rules:
@@ -64,7 +64,7 @@ def grow(tree: XTree, corpus: Corpus, rules: Rules, name: str | None = None) -> 
     """The tree, grown by new episodes.
 
     Args:
-        tree: mined by :func:`xskill.mine.trees.mine` or grown by this function.
+        tree: mined by :func:`xskill.mine.mining.mine` or grown by this function.
         corpus: the new episodes, from :func:`encode_for`.
         rules: from :func:`rules_of`.
         name: name of the whole corpus; None keeps the tree's.

@@ -6,10 +6,11 @@ from copy import copy
 
 import numpy as np
 
-from xskill.mine.layout import Ints, Sequence
+from xskill.array_types import Ints32
+from xskill.mine.layout import Sequence
 
 
-def disjoint(positions: Ints, length: int) -> Ints:
+def disjoint(positions: Ints32, length: int) -> Ints32:
     """Of the ascending positions of a self-pair of symbols of ``length``, those a greedy pass from the left takes."""
     if len(positions) < 2:
         return positions
@@ -17,7 +18,7 @@ def disjoint(positions: Ints, length: int) -> Ints:
     begins = np.empty(len(positions), bool)
     begins[0] = True
     np.not_equal(positions[1:] - positions[:-1], length, out=begins[1:])
-    taken: Ints = positions[(number - np.maximum.accumulate(np.where(begins, number, 0))) % 2 == 0]
+    taken: Ints32 = positions[(number - np.maximum.accumulate(np.where(begins, number, 0))) % 2 == 0]
     return taken
 
 
@@ -39,19 +40,19 @@ class Runs:
         other._size = self._size.copy()
         return other
 
-    def measure(self, positions: Ints, length: int) -> None:
+    def measure(self, positions: Ints32, length: int) -> None:
         """Write down the runs of a new symbol of ``length`` that stands at the ascending positions."""
         begins = np.flatnonzero(np.concatenate([[True], positions[1:] - positions[:-1] != length]))
         size = np.diff(np.append(begins, len(positions))).astype(np.int32)
         self._size[positions[begins]] = size
         self._size[positions[begins] + (size - 1) * length] = size
 
-    def dissolve(self, positions: Ints, length: int) -> None:
+    def dissolve(self, positions: Ints32, length: int) -> None:
         """The self-pair at the positions merges: what a run leaves over stands alone."""
         self._size[positions] = 1
         self._size[positions + length] = 1
 
-    def shorten(self, edges: Ints, inward: int) -> Ints:
+    def shorten(self, edges: Ints32, inward: int) -> Ints32:
         """Take away the symbol at one edge of each run.
 
         Args:
@@ -65,5 +66,5 @@ class Runs:
         size = self._size[edges]
         self._size[edges + inward] = size - 1
         self._size[edges + (size - 1) * inward] = size - 1
-        lost: Ints = edges[size % 2 == 0]
+        lost: Ints32 = edges[size % 2 == 0]
         return lost

@@ -8,12 +8,10 @@ from itertools import count
 from string import ascii_lowercase
 
 import numpy as np
-import numpy.typing as npt
 
+from xskill.array_types import Ints32
 from xskill.mine.corpus import Corpus
 from xskill.records import Slot
-
-Ints = npt.NDArray[np.int32]
 
 _AGREE = 95
 """Percent of the occurrences in which two slots must carry the same value, or one slot always the same."""
@@ -29,7 +27,7 @@ _MAX_SLOTS = 8
 class Values:
     """Values of the first arguments of each distinct action."""
 
-    code: Ints
+    code: Ints32
     """Code of each argument's value, -1 where the action has none. [n_actions, n_slots]"""
     names: tuple[str, ...]
     """Distinct values, sorted."""
@@ -45,7 +43,7 @@ class Values:
         return cls(code, names)
 
 
-def find_slots(steps: Ints, expansion: Sequence[str], values: Values) -> tuple[str, list[Slot] | None]:
+def find_slots(steps: Ints32, expansion: Sequence[str], values: Values) -> tuple[str, list[Slot] | None]:
     """The pattern of one node, and its slots.
 
     Slots that carry the same value in at least 95% of the occurrences share a variable (each slot is
@@ -64,7 +62,7 @@ def find_slots(steps: Ints, expansion: Sequence[str], values: Values) -> tuple[s
     tops: list[list[tuple[str, int]]] = []
     constants: list[str | None] = []
     members: list[int] = []
-    firsts: list[Ints] = []
+    firsts: list[Ints32] = []
     for step in range(len(expansion)):
         for index, code in enumerate(values.code[steps[:, step]].T):
             if (code >= 0).mean() < _PRESENT:
@@ -109,15 +107,15 @@ def chain(actions: Iterable[str]) -> str:
     return " → ".join(actions)
 
 
-def _agree(code: Ints, other: Ints) -> bool:
+def _agree(code: Ints32, other: Ints32) -> bool:
     return _mostly(int(((code == other) & (code >= 0)).sum()), code)
 
 
-def _mostly(n: int, code: Ints) -> bool:
+def _mostly(n: int, code: Ints32) -> bool:
     return 100 * n >= _AGREE * len(code)
 
 
-def _most_frequent(code: Ints, names: tuple[str, ...]) -> list[tuple[str, int]]:
+def _most_frequent(code: Ints32, names: tuple[str, ...]) -> list[tuple[str, int]]:
     value, size = np.unique(code[code >= 0], return_counts=True)
     best = np.lexsort((value, -size))[:_TOP]
     return [(names[value[i]], int(size[i])) for i in best]

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from xskill.array_types import Ints32
 from xskill.mine.association import Tables
 from xskill.mine.corpus import Corpus
-from xskill.mine.layout import Ints, Sequence
+from xskill.mine.layout import Sequence
 from xskill.mine.merges import Merge
 from xskill.mine.rules import Rules
 
@@ -24,11 +25,11 @@ UNKNOWN, FAILED, SUCCEEDED = 0, 1, 2
 class Occurrences:
     """All replaced occurrences of all nodes, node after node, positions ascending."""
 
-    node: Ints
-    episode: Ints
-    holder_node: Ints
+    node: Ints32
+    episode: Ints32
+    holder_node: Ints32
     """Distinct (node, episode) pairs: the node of each."""
-    holder_episode: Ints
+    holder_episode: Ints32
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +99,7 @@ def tally(corpus: Corpus, occurrences: Occurrences, merges: list[Merge], rules: 
     )
 
 
-def _by_outcome(node: Ints, outcome: npt.NDArray[np.int8], n: int) -> Counts:
+def _by_outcome(node: Ints32, outcome: npt.NDArray[np.int8], n: int) -> Counts:
     return np.bincount(node.astype(np.int64) * 3 + outcome + 1, minlength=3 * n).reshape(n, 3)
 
 
@@ -121,7 +122,7 @@ def mined_outcome(outcome: npt.NDArray[np.int8], rules: Rules) -> npt.NDArray[np
     return outcome if rules.outcome == "success" else np.where(outcome < 0, outcome, 1 - outcome).astype(np.int8)
 
 
-def stratified(occurrences: Occurrences, n: int, has: npt.NDArray[np.int8], strata: Ints) -> Tables:
+def stratified(occurrences: Occurrences, n: int, has: npt.NDArray[np.int8], strata: Ints32) -> Tables:
     """Tables of ``n`` nodes against an outcome (1 has it, 0 not, -1 unknown), one for each stratum."""
     n_strata = int(strata.max(initial=0)) + 1
     known = has[occurrences.holder_episode] >= 0

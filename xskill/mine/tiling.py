@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from xskill.mine.layout import Ints, Sequence
+from xskill.array_types import Ints32
+from xskill.mine.layout import Sequence
 from xskill.mine.merges import Merge
 
 
@@ -15,7 +16,7 @@ from xskill.mine.merges import Merge
 class Tiles:
     """Top-level symbols of all episodes, one after the other, a separator before each episode."""
 
-    episode: Ints
+    episode: Ints32
     symbol: npt.NDArray[np.int64]
     n_symbols: int
 

@@ -8,7 +8,7 @@ predict success. A tree of noise costs bits and predicts nothing.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
@@ -17,16 +17,42 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from xskill.array_types import Ints32
 from xskill.engines import Engine
 from xskill.engines.local import ONE
 from xskill.errors import NoSuccess
 from xskill.mine.corpus import Corpus, Labels
-from xskill.mine.explore import explore
 from xskill.mine.held_out import Scores, score
-from xskill.mine.layout import Ints
-from xskill.mine.outcomes import IGNORED, classify
+from xskill.mine.merges import Merge
+from xskill.mine.outcomes import IGNORED, Classes, classify
 from xskill.mine.prepare import Prepared, check_outcomes, prepare
 from xskill.mine.rules import Gate, Rules
+
+
+@dataclass(frozen=True, slots=True)
+class Explored:
+    """The merges of one run, and the gates under which it is the run."""
+
+    gates: tuple[Gate, ...]
+    merges: list[Merge]
+
+
+def explore(prepared: Prepared, classes: Classes, rules: Rules, gates: Sequence[Gate]) -> Iterator[Explored]:
+    """Run the miner under all gates: for each gate the very merges that ``rules`` with it would give."""
+    waiting = [(prepared.miner(classes, rules, gates), list[Merge]())]
+    while waiting:
+        miner, merges = waiting.pop()
+        while len(merges) < rules.max_skills:
+            chosen = miner.choose()
+            if chosen is None:
+                break
+            passing, shut_out = miner.board.passing(chosen[0])
+            if shut_out:
+                waiting.append((miner.fork(shut_out), list(merges)))
+                miner.board.narrow(passing)
+            merges.append(miner.merge(*chosen))
+        yield Explored(miner.board.gates, merges)
+
 
 ETA = (0.0, 0.3, 0.5, 1.0, 2.0)
 MIN_FREQUENCY = (2, 3, 5, 10, 20)
@@ -97,7 +123,7 @@ def tune(corpus: Corpus, rules: Rules, grid: Grid, seed: int, engine: Engine = O
     return chosen, trials
 
 
-def folds(corpus: Corpus, seed: int, n: int = FOLDS) -> Ints:
+def folds(corpus: Corpus, seed: int, n: int = FOLDS) -> Ints32:
     """Fold of each episode: all episodes of a task in one, folds of like size.
 
     A task is a question, where there are as many questions as folds; else a task type; else an episode.
@@ -134,7 +160,12 @@ def _bounded(corpus: Corpus, seed: int) -> Corpus:
 
 
 def _run(
-    prepared: Prepared, rules: Rules, gates: Sequence[Gate], fold: Ints, runs: Sequence[tuple[int, float]], number: int
+    prepared: Prepared,
+    rules: Rules,
+    gates: Sequence[Gate],
+    fold: Ints32,
+    runs: Sequence[tuple[int, float]],
+    number: int,
 ) -> dict[Gate, Scores]:
     """All gates on one fold, under one exponent."""
     held_out, exponent = runs[number]

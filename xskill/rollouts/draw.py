@@ -8,9 +8,9 @@ from typing import Any, Literal
 import msgspec
 from rich.console import Console
 
-from xskill.rollouts.html import page
-from xskill.rollouts.show import draw
-from xskill.rollouts.view import View
+from xskill.rollouts.question_lines import draw
+from xskill.rollouts.question_page import page
+from xskill.rollouts.question_view import View
 
 PAPER = 160
 """Columns of the drawing when nobody looks at it in a terminal, so that it is the same everywhere."""

@@ -9,9 +9,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from xskill.array_types import Ints64
 from xskill.errors import BadRecord
 from xskill.records import decode
-from xskill.rollouts.columns import NO_PARENT, ORPHAN, STEP_NUMBERS, Ints, Rollouts, assemble
+from xskill.rollouts.arrays import NO_PARENT, ORPHAN, STEP_NUMBERS, Rollouts, assemble
 
 Count = Annotated[int, msgspec.Meta(ge=1, le=2**31)]
 Label = Annotated[int, msgspec.Meta(ge=-(2**53), le=2**53)]
@@ -257,7 +258,7 @@ class Gather:
             numbers={name: np.frombuffer(self._numbers[name]) for name in STEP_NUMBERS},
         )
 
-    def _find_parents(self, question: Ints) -> tuple[Ints, Ints]:
+    def _find_parents(self, question: Ints64) -> tuple[Ints64, Ints64]:
         parent = np.full(len(question), NO_PARENT, np.int64)
         turn = np.zeros(len(question), np.int64)
         for i, (name, first) in self._parents.items():

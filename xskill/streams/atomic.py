@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from xskill.errors import CannotWrite
-from xskill.streams.standard import descriptor_of
+from xskill.process.standard import descriptor_of
 
 
 class AtomicFile:

@@ -45,7 +45,7 @@ def iter_lines(source: Input, *, document: bool = False) -> Iterator[tuple[int, 
 
 
 def _many_lines(first: bytes, source: Input) -> str:
-    from xskill.streams.contract import many_lines
+    from xskill.records.names import many_lines
 
     return many_lines(first + source.stream.peek(1 << 16))
 

@@ -143,14 +143,14 @@ def _torn(line: bytes) -> BadRecord | None:
 
 
 def _released(line: bytes) -> str | None:
-    from xskill.streams.contract import released_tree
+    from xskill.records.names import released_tree
 
     return released_tree(line)
 
 
 def _rows(source: Input, bad: Callable[[BadRecord], None]) -> Iterator[RawRecord]:
     from xskill.records import CONTRACTS
-    from xskill.streams.parquet import kind_of, read_lines
+    from xskill.streams.parquet.reader import kind_of, read_lines
 
     headers: list[bytes] = []
     tag = kind_of(source)

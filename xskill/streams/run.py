@@ -10,8 +10,8 @@ from types import TracebackType
 from typing import Any
 
 from xskill.errors import BadData, BadRecord, NoRecord, XskillError
+from xskill.process.standard import hide_bar, show_bar
 from xskill.streams.atomic import AtomicFile
-from xskill.streams.live import hide_bar, show_bar
 from xskill.streams.source import Input
 
 _PROGRESS_EVERY = 0.2
@@ -180,6 +180,6 @@ class Run:
 
 
 def _clean_line(text: str) -> str:
-    from xskill.streams.terminal import clean_line
+    from xskill.text.terminal import clean_line
 
     return clean_line(text)

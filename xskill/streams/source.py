@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO, Literal
 
 from xskill.errors import BadRecord, NoInput, XskillError
+from xskill.process.standard import before_read
 from xskill.streams.inflate import Inflate, is_compressed
-from xskill.streams.live import before_read
 
 Container = Literal["text", "parquet", "zip"]
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Protocol
 
 from xskill.records import Record, encode
-from xskill.streams.text import container_of, open_lines, replacing, write_text
+from xskill.streams.text_out import container_of, open_lines, replacing, write_text
 
 __all__ = ["Writer", "container_of", "open_output", "replacing", "write_text"]
 
@@ -38,7 +38,7 @@ def open_output(path: str | None, *, to: str | None = None, kind: type[Record]) 
         kind: record type; fixes the columns of Parquet.
     """
     if container_of(path, to) == "parquet":
-        from xskill.streams.parquet_out import ParquetWriter
+        from xskill.streams.parquet.writer import ParquetWriter
 
         with ParquetWriter(None if path == "-" else path, kind) as parquet:
             yield parquet

@@ -15,10 +15,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from xskill.array_types import Ints64
 from xskill.records import Tile
 from xskill.tree.tile import Tiler, encode
 
-Ints = NDArray[np.int64]
 MOST_PAIRS = 1 << 22
 """Entries of the table of pairs; a tree with more symbols than its root is tiled episode by episode."""
 
@@ -40,11 +40,11 @@ class _Codes(dict[str, int]):
 class Tilings:
     """The top-level pieces of n episodes, p in all."""
 
-    symbol: Ints
+    symbol: Ints64
     """[p] as in :func:`encode`, but unknown tokens have symbols of their own, from ``tiler.width`` on."""
-    position: Ints
+    position: Ints64
     """[p] index of the first action in its episode."""
-    start: Ints
+    start: Ints64
     """[n + 1] first piece of each episode."""
     tokens: list[str]
     """Token of each symbol that is no node's: of a primitive, or (behind these) of an unknown one."""
@@ -65,7 +65,7 @@ def encode_all(tiler: Tiler, episodes: Sequence[Sequence[str]]) -> Tilings:
     return Tilings(merged[kept], position[kept], np.searchsorted(kept, first), tokens)
 
 
-def _merge(tiler: Tiler, symbols: Ints, lengths: Ints) -> Ints:
+def _merge(tiler: Tiler, symbols: Ints64, lengths: Ints64) -> Ints64:
     """[n] the symbol that begins at each action, -1 inside a node."""
     n, base, unknown = len(symbols), len(tiler.codes), tiler.width - 1
     rank_of = np.full((tiler.width, tiler.width), -1, np.int16)
@@ -106,7 +106,7 @@ def _alternate(left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def _one_by_one(
-    tiler: Tiler, episodes: Sequence[Sequence[str]], symbols: Ints, first: Ints, tokens: list[str]
+    tiler: Tiler, episodes: Sequence[Sequence[str]], symbols: Ints64, first: Ints64, tokens: list[str]
 ) -> Tilings:
     pieces = [encode(tiler, actions) for actions in episodes]
     start = np.concatenate([np.zeros(1, np.int64), np.cumsum([len(found) for found in pieces], dtype=np.int64)])

@@ -11,13 +11,13 @@ from rich.text import Text
 
 from xskill.errors import UsageError
 from xskill.records import Node, Slot
-from xskill.streams.terminal import clean_line
-from xskill.tree.model import XTree, by_id, parents
+from xskill.text.terminal import clean_line
 from xskill.tree.numbers import count, factor, interval, percent, share
 from xskill.tree.routine import chain
+from xskill.tree.sentences import wide_facts
 from xskill.tree.show import outline, tokens
 from xskill.tree.summary import Routine, corpus_of, with_parts
-from xskill.tree.wording import wide_facts
+from xskill.tree.xtree import XTree, by_id, parents
 
 UNTYPED = "(none)"
 MOST_VALUES = 4

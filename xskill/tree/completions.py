@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
-from xskill.canon.parse_call import split_json_call
-from xskill.canon.text import sorted_dumps
+from xskill.canon.actions.parse_call import split_json_call
+from xskill.canon.reading.content_text import sorted_dumps
 
 _THINKING = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.S)
 _TOOL_CALL = re.compile(r"<tool_call>(.*?)(?:</tool_call>|\Z)", re.S)

@@ -14,11 +14,11 @@ import msgspec
 
 from xskill.errors import UsageError
 from xskill.records import Node, Slot
-from xskill.streams.model_text import NOTE, estimate_tokens, exact, named
-from xskill.tree.model import XTree, by_id, roots
+from xskill.text.quoted import NOTE, estimate_tokens, exact, named
 from xskill.tree.numbers import count, percent, plural
 from xskill.tree.reward import refuse_failures
 from xskill.tree.summary import Corpus, Routine, corpus_of, routine
+from xskill.tree.xtree import XTree, by_id, roots
 
 MOST_ROUTINES = 6
 PLAN = "Plan: follow the first routine that fits the current state, then choose again."

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from xskill.records import Episode, Node
-from xskill.streams.terminal import clean_line
-from xskill.tree.model import XTree, success_rate
+from xskill.text.terminal import clean_line
 from xskill.tree.numbers import count, p_value, percent, share
 from xskill.tree.routine import chain
 from xskill.tree.summary import adjusted_p
 from xskill.tree.tile import own_tiles, tiler
+from xskill.tree.xtree import XTree, success_rate
 
 Numbers = dict[str, float | int | None]
 

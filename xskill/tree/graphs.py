@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from xskill.streams.terminal import clean_line
+from xskill.text.terminal import clean_line
 from xskill.tree.numbers import count, factor, interval, percent, share
 from xskill.tree.routine import ARROW, links
+from xskill.tree.sentences import facts, heading
 from xskill.tree.summary import Routine, Summary
-from xskill.tree.wording import facts, heading
 
 
 def _walk(summary: Summary) -> Iterator[tuple[Routine | None, Routine]]:

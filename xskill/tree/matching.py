@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from xskill.canon.canonicalize import Canonicalizer
-from xskill.canon.profile import load_profile
+from xskill.canon.actions.canonicalizer import Canonicalizer
+from xskill.canon.actions.profile import load_profile
 from xskill.records import Gold, Kind
 from xskill.tree.completions import Part, is_call_text, parse_actions
 

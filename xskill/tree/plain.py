@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator
 
 from rich.cells import cell_len
 
-from xskill.streams.terminal import clean_line
-from xskill.tree.model import parents
+from xskill.text.terminal import clean_line
 from xskill.tree.numbers import UNKNOWN, count, factor, interval, p_value, percent, points, share
 from xskill.tree.routine import chain
+from xskill.tree.sentences import facts, heading, notes, wide_facts
 from xskill.tree.summary import Routine, Summary, adjusted_p
-from xskill.tree.wording import facts, heading, notes, wide_facts
+from xskill.tree.xtree import parents
 
 Cell = Callable[[Routine], str]
 

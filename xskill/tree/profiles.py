@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xskill.canon.profile import PROFILE_NAMES, detect_profile
+from xskill.canon.actions.profile import PROFILE_NAMES, detect_profile
 from xskill.records import Trajectory
 from xskill.tree.matching import canonicalizer
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xskill.errors import BadData, UsageError
-from xskill.tree.model import XTree, success_rate
 from xskill.tree.tile import Tiler, encode, tiler
+from xskill.tree.xtree import XTree, success_rate
 
 STD_FLOOR = 1e-6
 

@@ -7,7 +7,7 @@ from itertools import groupby
 
 from rich.cells import cell_len, set_cell_size
 
-from xskill.streams.terminal import clean_line
+from xskill.text.terminal import clean_line
 
 ARROW = " → "
 

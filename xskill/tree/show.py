@@ -15,12 +15,12 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from xskill.streams.terminal import clean_line
-from xskill.tree.model import parents
+from xskill.text.terminal import clean_line
 from xskill.tree.numbers import count, factor, percent, points, share
 from xskill.tree.routine import chain, cut, fold, links
+from xskill.tree.sentences import facts, heading, hint, notes
 from xskill.tree.summary import Routine, Summary
-from xskill.tree.wording import facts, heading, hint, notes
+from xskill.tree.xtree import parents
 
 NARROW = 100
 """Below this many columns the bar is shorter and the gaps are closer."""

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from xskill.errors import BadData, NoInput, UsageError
-from xskill.streams.text import write_text
-from xskill.tree.model import XTree, read_tree
+from xskill.streams.text_out import write_text
 from xskill.tree.reward import Group, Shaping, bonus_of, shape_group
+from xskill.tree.xtree import XTree, read_tree
 
 SCHEMA = "xskill.skill_bonus/1"
 

@@ -11,7 +11,7 @@ import msgspec
 
 from xskill.errors import UsageError
 from xskill.records import Node
-from xskill.tree.model import XTree, by_id, child_nodes, roots, success_rate
+from xskill.tree.xtree import XTree, by_id, child_nodes, roots, success_rate
 
 ALPHA = 0.05
 DOMINANT = 0.8

@@ -17,7 +17,7 @@ import msgspec
 from xskill.errors import BadRecord
 from xskill.records import Episode, Node, Tile, Trajectory
 from xskill.streams.orphans import tell_orphans
-from xskill.tree.model import XTree
+from xskill.tree.xtree import XTree
 
 if TYPE_CHECKING:
     from xskill.streams.run import Run

@@ -1,7 +1,7 @@
 """Instances in the columns that trainers read: verl, TRL, SkyRL.
 
-The gold travels as JSON text (``ground_truth``), which :func:`xskill.tree.instances.score` takes as it is; so the
-adapters of :mod:`xskill.integrations` need nothing but a row.
+The gold travels as JSON text (``ground_truth``), which :func:`xskill.tree.offline_instances.score` takes as it is; so
+the adapters of :mod:`xskill.integrations` need nothing but a row.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ import msgspec
 import polars as pl
 
 from xskill.errors import UsageError
+from xskill.process.standard import to_stdout
 from xskill.records import Instance
-from xskill.streams.standard import to_stdout
-from xskill.streams.text import open_lines, replacing
+from xskill.streams.text_out import open_lines, replacing
 from xskill.streams.write import container_of
 
 DATA_SOURCE = "xskill_tree"
 ENV_CLASS = "xskill_tree"
-"""Name under which the SkyRL environment that scores with :func:`xskill.tree.instances.score` is registered."""
+"""Name under which the SkyRL environment that scores with :func:`xskill.tree.offline_instances.score` is registered."""
 
 _MESSAGES = pl.List(pl.Struct({"role": pl.String, "content": pl.String}))
 _ABOUT = {

@@ -12,9 +12,9 @@ import polars as pl
 
 from xskill.errors import UsageError
 from xskill.records import CONTRACTS, Node, Record, TreeHeader
-from xskill.streams.columns import columns_of
-from xskill.streams.frames import series_of
-from xskill.streams.kind import read_any
+from xskill.streams.parquet.columns import columns_of
+from xskill.streams.parquet.frames import series_of
+from xskill.streams.read import read_any
 from xskill.streams.run import Run
 
 _BATCH = 2048

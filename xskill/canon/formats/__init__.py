@@ -26,7 +26,6 @@ from xskill.canon.formats import (
     openai_responses_log,
     openhands,
     otlp,
-    own,
     phoenix,
     prompt_completion,
     react_text,
@@ -45,11 +44,12 @@ from xskill.canon.formats import (
     tree_of_thoughts,
     webarena,
     webvoyager,
+    xskill_records,
 )
-from xskill.canon.formats.table import Format
+from xskill.canon.formats.format import Format
 
 FORMATS: tuple[Format, ...] = (
-    own.FORMAT,
+    xskill_records.FORMAT,
     atif.FORMAT,
     mini_swe.FORMAT,
     otlp.FORMAT,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from xskill.canon.episode import Place, RawEpisode, RawStep
-from xskill.canon.fields import boolean, entry, items, mapping, needed, number, string
-from xskill.canon.formats.table import Format
-from xskill.canon.text import as_text
+from xskill.canon.formats.format import Format
+from xskill.canon.reading.content_text import as_text
+from xskill.canon.reading.episode import Place, RawEpisode, RawStep
+from xskill.canon.reading.fields import boolean, entry, items, mapping, needed, number, string
 
 
 def detect(value: Any) -> bool:

@@ -14,14 +14,14 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from xskill.canon.atif_out import UNKNOWN
-from xskill.canon.atif_steps import restored
-from xskill.canon.chat import read_call
-from xskill.canon.dialog import Call, Dialog, call_arguments
-from xskill.canon.episode import Place, RawEpisode, RawStep
-from xskill.canon.fields import at, boolean, entry, items, mapping, needed, number, string
-from xskill.canon.formats.table import Format
-from xskill.canon.text import as_text, loads_maybe
+from xskill.canon.formats.atif_export import UNKNOWN
+from xskill.canon.formats.atif_turns import restored
+from xskill.canon.formats.format import Format
+from xskill.canon.reading.chat import read_call
+from xskill.canon.reading.content_text import as_text, loads_maybe
+from xskill.canon.reading.dialog import Call, Dialog, call_arguments
+from xskill.canon.reading.episode import Place, RawEpisode, RawStep
+from xskill.canon.reading.fields import at, boolean, entry, items, mapping, needed, number, string
 from xskill.errors import BadRecord
 from xskill.records import Step, Trajectory, convert
 

@@ -15,13 +15,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from xskill.canon.chat import read_call
-from xskill.canon.dialog import Call, Dialog, call_arguments
-from xskill.canon.episode import Place, RawEpisode
 from xskill.canon.formats.claude_forest import Line, Thread, threads
-from xskill.canon.formats.table import Format
-from xskill.canon.parse import parse
-from xskill.canon.text import as_text, join
+from xskill.canon.formats.format import Format
+from xskill.canon.reading.chat import read_call
+from xskill.canon.reading.content_text import as_text, join
+from xskill.canon.reading.dialog import Call, Dialog, call_arguments
+from xskill.canon.reading.episode import Place, RawEpisode
+from xskill.canon.reading.json_text import parse
 from xskill.errors import BadRecord
 from xskill.records import Parent
 

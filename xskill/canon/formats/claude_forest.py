@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from xskill.canon.episode import Place
-from xskill.canon.fields import fail, word
-from xskill.canon.text import sorted_dumps
+from xskill.canon.reading.content_text import sorted_dumps
+from xskill.canon.reading.episode import Place
+from xskill.canon.reading.fields import fail, word
 
 _ROLES = frozenset({"user", "assistant", "tool_use", "tool_result"})
 MAX_BRANCHES = 256

@@ -11,12 +11,12 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from xskill.canon.dialog import Dialog
-from xskill.canon.episode import Place, RawEpisode
-from xskill.canon.fields import at, fail, word
-from xskill.canon.formats.table import Format
-from xskill.canon.responses import Items
-from xskill.canon.text import as_text
+from xskill.canon.formats.format import Format
+from xskill.canon.reading.content_text import as_text
+from xskill.canon.reading.dialog import Dialog
+from xskill.canon.reading.episode import Place, RawEpisode
+from xskill.canon.reading.fields import at, fail, word
+from xskill.canon.reading.responses import Items
 
 _TYPES = frozenset({
     "session_meta", "response_item", "event_msg", "turn_context", "compacted", "world_state",

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from xskill.canon.chat import read_call
-from xskill.canon.dialog import Call, Dialog
-from xskill.canon.episode import Place, RawEpisode
-from xskill.canon.fields import at, items
-from xskill.canon.formats.table import Format
-from xskill.canon.text import as_text, join
+from xskill.canon.formats.format import Format
+from xskill.canon.reading.chat import read_call
+from xskill.canon.reading.content_text import as_text, join
+from xskill.canon.reading.dialog import Call, Dialog
+from xskill.canon.reading.episode import Place, RawEpisode
+from xskill.canon.reading.fields import at, items
 
 _PREFIXES = ("session.", "assistant.", "user.message", "tool.", "system.message", "hook.")
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from xskill.canon.dialog import Call, Dialog
-from xskill.canon.episode import Place, RawEpisode
-from xskill.canon.fields import items, word
-from xskill.canon.formats.table import Format
-from xskill.canon.text import as_text, join
+from xskill.canon.formats.format import Format
+from xskill.canon.reading.content_text import as_text, join
+from xskill.canon.reading.dialog import Call, Dialog
+from xskill.canon.reading.episode import Place, RawEpisode
+from xskill.canon.reading.fields import items, word
 
 _AGENT = frozenset({"gemini", "model"})
 

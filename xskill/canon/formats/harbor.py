@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from xskill.canon.episode import Place, RawEpisode
-from xskill.canon.fields import at, mapping, number, string
 from xskill.canon.formats.atif import read_trajectory, single_reward
-from xskill.canon.formats.table import Format
-from xskill.canon.parse import parse
+from xskill.canon.formats.format import Format
+from xskill.canon.reading.episode import Place, RawEpisode
+from xskill.canon.reading.fields import at, mapping, number, string
+from xskill.canon.reading.json_text import parse
 from xskill.errors import BadRecord
 
 _MAX = 1 << 29

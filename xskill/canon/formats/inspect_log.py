@@ -11,14 +11,14 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from xskill.canon.archive import Archive
-from xskill.canon.chat import add_messages
-from xskill.canon.dialog import Dialog
-from xskill.canon.episode import Place, RawEpisode
-from xskill.canon.fields import entry, items, mapping, needed, string
-from xskill.canon.formats.table import Format
-from xskill.canon.parse import parse
-from xskill.canon.text import as_text
+from xskill.canon.formats.format import Format
+from xskill.canon.reading.archive import Archive
+from xskill.canon.reading.chat import add_messages
+from xskill.canon.reading.content_text import as_text
+from xskill.canon.reading.dialog import Dialog
+from xskill.canon.reading.episode import Place, RawEpisode
+from xskill.canon.reading.fields import entry, items, mapping, needed, string
+from xskill.canon.reading.json_text import parse
 from xskill.errors import BadRecord
 
 _SAMPLE = re.compile(r"samples/[^/]+\.json$")

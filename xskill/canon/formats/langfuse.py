@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from xskill.canon.episode import Place, RawEpisode
-from xskill.canon.fields import at, entry, items, mapping, needed
-from xskill.canon.formats.table import Format
-from xskill.canon.genai import chat_messages
-from xskill.canon.span_attributes import fill
-from xskill.canon.spans import Span
-from xskill.canon.text import as_text, loads_maybe
-from xskill.canon.traces import Trace, count_wrappers, trace_to_episodes
+from xskill.canon.formats.format import Format
+from xskill.canon.reading.content_text import as_text, loads_maybe
+from xskill.canon.reading.episode import Place, RawEpisode
+from xskill.canon.reading.fields import at, entry, items, mapping, needed
+from xskill.canon.reading.genai import chat_messages
+from xskill.canon.reading.span_attributes import fill
+from xskill.canon.reading.spans import Span
+from xskill.canon.reading.traces import Trace, count_wrappers, trace_to_episodes
 
 _KINDS = {"GENERATION": "llm", "TOOL": "tool", "AGENT": "agent"}
 _KEPT = ("name", "sessionId", "tags", "environment", "release", "version")

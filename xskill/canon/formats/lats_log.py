@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from xskill.canon.branches import parents
-from xskill.canon.episode import Place, RawEpisode, RawStep
-from xskill.canon.formats.table import Format
+from xskill.canon.formats.format import Format
+from xskill.canon.reading.episode import Place, RawEpisode, RawStep
+from xskill.canon.reading.search_leaves import parents
 from xskill.records import Parent
 
 _LINE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} - [A-Z]+ - ")

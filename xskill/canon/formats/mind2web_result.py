@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from xskill.canon.episode import Place, RawEpisode, RawStep
-from xskill.canon.fields import entry, items, needed, string
-from xskill.canon.formats.table import Format
-from xskill.canon.text import as_text
+from xskill.canon.formats.format import Format
+from xskill.canon.reading.content_text import as_text
+from xskill.canon.reading.episode import Place, RawEpisode, RawStep
+from xskill.canon.reading.fields import entry, items, needed, string
 
 _KNOWN = frozenset({"task_id", "task", "action_history", "thoughts", "result_status"})
 

@@ -10,12 +10,12 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from xskill.canon.chat import add_messages
-from xskill.canon.dialog import Dialog
-from xskill.canon.episode import Place, RawEpisode, RawStep
-from xskill.canon.fields import entry, items, mapping, needed, string
-from xskill.canon.formats.table import Format
-from xskill.canon.text import as_text
+from xskill.canon.formats.format import Format
+from xskill.canon.reading.chat import add_messages
+from xskill.canon.reading.content_text import as_text
+from xskill.canon.reading.dialog import Dialog
+from xskill.canon.reading.episode import Place, RawEpisode, RawStep
+from xskill.canon.reading.fields import entry, items, mapping, needed, string
 
 _FENCE = re.compile(r"```(?:mswea_bash_command|bash|sh)[ \t]*\n(.*?)\n?```", re.S)
 _CODE = re.compile(r"\s*<returncode>(-?\d+)</returncode>")

@@ -10,15 +10,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from xskill.canon.episode import Place, RawEpisode
-from xskill.canon.fields import at, entry, items, mapping, needed
-from xskill.canon.flat_yaml import read_flat_yaml
+from xskill.canon.formats.format import Format
 from xskill.canon.formats.harbor import load
-from xskill.canon.formats.table import Format
-from xskill.canon.genai import chat_messages
-from xskill.canon.spans import Span
-from xskill.canon.text import as_text, loads_maybe
-from xskill.canon.traces import Trace, count_wrappers, trace_to_episodes
+from xskill.canon.reading.content_text import as_text, loads_maybe
+from xskill.canon.reading.episode import Place, RawEpisode
+from xskill.canon.reading.fields import at, entry, items, mapping, needed
+from xskill.canon.reading.flat_yaml import read_flat_yaml
+from xskill.canon.reading.genai import chat_messages
+from xskill.canon.reading.spans import Span
+from xskill.canon.reading.traces import Trace, count_wrappers, trace_to_episodes
 from xskill.errors import BadRecord
 
 _KINDS = {"CHAT_MODEL": "llm", "LLM": "llm", "TOOL": "tool", "AGENT": "agent"}

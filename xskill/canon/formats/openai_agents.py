@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from xskill.canon.episode import Place, RawEpisode
-from xskill.canon.fields import at
-from xskill.canon.formats.table import Format
-from xskill.canon.genai import chat_messages
-from xskill.canon.spans import Span
-from xskill.canon.text import as_text
-from xskill.canon.traces import Trace, count_wrappers, episodes
+from xskill.canon.formats.format import Format
+from xskill.canon.reading.content_text import as_text
+from xskill.canon.reading.episode import Place, RawEpisode
+from xskill.canon.reading.fields import at
+from xskill.canon.reading.genai import chat_messages
+from xskill.canon.reading.spans import Span
+from xskill.canon.reading.traces import Trace, count_wrappers, episodes
 
 _KINDS = {"generation": "llm", "response": "llm", "function": "tool", "agent": "agent"}
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from xskill.canon.chat import AGENT, SYSTEM, TOOL, USER, add_messages
-from xskill.canon.dialog import Dialog
-from xskill.canon.episode import Place, RawEpisode
-from xskill.canon.fields import boolean, fail, items, number, string
-from xskill.canon.formats.table import Format
+from xskill.canon.formats.format import Format
+from xskill.canon.reading.chat import AGENT, SYSTEM, TOOL, USER, add_messages
+from xskill.canon.reading.dialog import Dialog
+from xskill.canon.reading.episode import Place, RawEpisode
+from xskill.canon.reading.fields import boolean, fail, items, number, string
 
 _ROLES = AGENT | USER | TOOL | SYSTEM
 _KNOWN = frozenset({

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from xskill.canon.chat import add_messages
-from xskill.canon.dialog import Dialog
-from xskill.canon.episode import Place, RawEpisode
-from xskill.canon.exchanges import Conversation, Exchange, conversations, envelope, episodes, failure
-from xskill.canon.fields import at, items
-from xskill.canon.formats.table import Format
+from xskill.canon.formats.format import Format
+from xskill.canon.reading.chat import add_messages
+from xskill.canon.reading.dialog import Dialog
+from xskill.canon.reading.episode import Place, RawEpisode
+from xskill.canon.reading.exchanges import Conversation, Exchange, conversations, envelope, episodes, failure
+from xskill.canon.reading.fields import at, items
 
 
 def detect(value: Any) -> bool:

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from xskill.canon.dialog import Dialog
-from xskill.canon.episode import Place, RawEpisode
-from xskill.canon.exchanges import Conversation, Exchange, conversations, envelope, episodes, failure
-from xskill.canon.fields import at
-from xskill.canon.formats.table import Format
-from xskill.canon.responses import Items
+from xskill.canon.formats.format import Format
+from xskill.canon.reading.dialog import Dialog
+from xskill.canon.reading.episode import Place, RawEpisode
+from xskill.canon.reading.exchanges import Conversation, Exchange, conversations, envelope, episodes, failure
+from xskill.canon.reading.fields import at
+from xskill.canon.reading.responses import Items
 
 _END = {"type": "xskill_end_of_response"}
 

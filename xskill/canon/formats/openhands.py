@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from xskill.canon.dialog import Call, Dialog, call_arguments
-from xskill.canon.episode import Place, RawEpisode
-from xskill.canon.fields import at, items, word
-from xskill.canon.formats.table import Format
-from xskill.canon.text import as_text, join
+from xskill.canon.formats.format import Format
+from xskill.canon.reading.content_text import as_text, join
+from xskill.canon.reading.dialog import Call, Dialog, call_arguments
+from xskill.canon.reading.episode import Place, RawEpisode
+from xskill.canon.reading.fields import at, items, word
 
 _KINDS = frozenset({
     "ActionEvent", "ObservationEvent", "MessageEvent", "SystemPromptEvent", "AgentErrorEvent", "UserRejectObservation",

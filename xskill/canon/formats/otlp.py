@@ -10,13 +10,13 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from xskill.canon.episode import Place, RawEpisode
-from xskill.canon.fields import as_mapping, at, entries
-from xskill.canon.formats.table import Format
-from xskill.canon.span_attributes import evaluations, fill
-from xskill.canon.spans import Span
-from xskill.canon.text import loads_maybe
-from xskill.canon.traces import Trace, count_wrappers, episodes
+from xskill.canon.formats.format import Format
+from xskill.canon.reading.content_text import loads_maybe
+from xskill.canon.reading.episode import Place, RawEpisode
+from xskill.canon.reading.fields import as_mapping, at, entries
+from xskill.canon.reading.span_attributes import evaluations, fill
+from xskill.canon.reading.spans import Span
+from xskill.canon.reading.traces import Trace, count_wrappers, episodes
 
 _SNAKE = re.compile(r"_([a-z])")
 _KEPT = ("session.id", "eval.case_id", "service.name", "metadata", "tag.tags", "gen_ai.request.model", "llm.model_name")

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from xskill.canon.episode import Place, RawEpisode
-from xskill.canon.fields import as_mapping, at, entries
+from xskill.canon.formats.format import Format
 from xskill.canon.formats.otlp import add_span
-from xskill.canon.formats.table import Format
-from xskill.canon.spans import Span
-from xskill.canon.traces import Trace, count_wrappers, episodes
+from xskill.canon.reading.episode import Place, RawEpisode
+from xskill.canon.reading.fields import as_mapping, at, entries
+from xskill.canon.reading.spans import Span
+from xskill.canon.reading.traces import Trace, count_wrappers, episodes
 
 _PREFIX = "attributes."
 

@@ -10,13 +10,13 @@ import hashlib
 from collections.abc import Iterator
 from typing import Any
 
-from xskill.canon.chat import AGENT, TOOL, add_messages
-from xskill.canon.dialog import Dialog
-from xskill.canon.episode import Place, RawEpisode
-from xskill.canon.fields import at, boolean, fail, number, string, word
-from xskill.canon.formats.table import Format
-from xskill.canon.genai import chat_messages
-from xskill.canon.text import sorted_dumps
+from xskill.canon.formats.format import Format
+from xskill.canon.reading.chat import AGENT, TOOL, add_messages
+from xskill.canon.reading.content_text import sorted_dumps
+from xskill.canon.reading.dialog import Dialog
+from xskill.canon.reading.episode import Place, RawEpisode
+from xskill.canon.reading.fields import at, boolean, fail, number, string, word
+from xskill.canon.reading.genai import chat_messages
 
 _KNOWN = frozenset({
     "prompt", "completion", "chosen", "rejected", "reward", "example_id", "id", "label", "success", "task", "tools",

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from xskill.canon.episode import Place, RawEpisode, RawStep
-from xskill.canon.formats.table import Format
+from xskill.canon.formats.format import Format
+from xskill.canon.reading.episode import Place, RawEpisode, RawStep
 
 _LABEL = re.compile(r"(Question|Thought|Action|Observation)(?: (\d+))?: ?(.*)", re.S)
 _BANNER = re.compile(r"-{3,} ?(.*?) ?-{3,}\s*$")

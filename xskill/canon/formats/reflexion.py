@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from xskill.canon.episode import Place, RawEpisode
-from xskill.canon.fields import boolean, entry, string
-from xskill.canon.formats.table import Format
+from xskill.canon.formats.format import Format
+from xskill.canon.reading.episode import Place, RawEpisode
+from xskill.canon.reading.fields import boolean, entry, string
 
 _TRIAL = re.compile(r"trial_(\d+)")
 

@@ -9,11 +9,11 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from xskill.canon.branches import parents
-from xskill.canon.episode import Place, RawEpisode, RawStep
-from xskill.canon.fields import at, mapping, number
-from xskill.canon.formats.table import Format
-from xskill.canon.text import as_text
+from xskill.canon.formats.format import Format
+from xskill.canon.reading.content_text import as_text
+from xskill.canon.reading.episode import Place, RawEpisode, RawStep
+from xskill.canon.reading.fields import at, mapping, number
+from xskill.canon.reading.search_leaves import parents
 from xskill.records import Parent
 
 _QUESTION = re.compile(r"Question (\d+)")

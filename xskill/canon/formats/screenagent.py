@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from xskill.canon.episode import Place, RawEpisode, RawStep
-from xskill.canon.fields import entry, items, mapping, string
+from xskill.canon.formats.format import Format
 from xskill.canon.formats.harbor import load
-from xskill.canon.formats.table import Format
-from xskill.canon.text import as_text
+from xskill.canon.reading.content_text import as_text
+from xskill.canon.reading.episode import Place, RawEpisode, RawStep
+from xskill.canon.reading.fields import entry, items, mapping, string
 from xskill.errors import BadRecord
 
 

@@ -10,13 +10,13 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from xskill.canon.chat import AGENT, TOOL, add_messages, read_call
-from xskill.canon.dialog import Dialog
-from xskill.canon.episode import Place, RawEpisode
-from xskill.canon.fields import boolean, entry, fail, items, needed, number, string
-from xskill.canon.formats.table import Format
-from xskill.canon.react_chat import add_react, is_react
-from xskill.canon.text import loads_maybe
+from xskill.canon.formats.format import Format
+from xskill.canon.reading.chat import AGENT, TOOL, add_messages, read_call
+from xskill.canon.reading.content_text import loads_maybe
+from xskill.canon.reading.dialog import Dialog
+from xskill.canon.reading.episode import Place, RawEpisode
+from xskill.canon.reading.fields import boolean, entry, fail, items, needed, number, string
+from xskill.canon.reading.react_chat import add_react, is_react
 
 _ROLES = {"human": "user", "gpt": "assistant", "bing": "assistant", "chatgpt": "assistant", "function_response": "tool"}
 _GOAL = re.compile(r"Your task is to:? ?(.+?)\.?\s*$", re.S | re.M)

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from xskill.canon.episode import Place, RawEpisode, RawStep
-from xskill.canon.fields import boolean, fail, integer, items, number, string, word
+from xskill.canon.formats.format import Format
 from xskill.canon.formats.steps_typed import TypedEpisodes
-from xskill.canon.formats.table import Format
-from xskill.canon.text import as_text
+from xskill.canon.reading.content_text import as_text
+from xskill.canon.reading.episode import Place, RawEpisode, RawStep
+from xskill.canon.reading.fields import boolean, fail, integer, items, number, string, word
 from xskill.errors import BadRecord
 from xskill.records import Parent
 

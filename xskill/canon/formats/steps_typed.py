@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from xskill.canon.episode import RawEpisode, RawStep
+from xskill.canon.reading.episode import RawEpisode, RawStep
 from xskill.records import Kind
 
 _MAX_KEYS = 64

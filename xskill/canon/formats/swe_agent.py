@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from xskill.canon.episode import Place, RawEpisode, RawStep
-from xskill.canon.fields import at, entry, fail, items, mapping, needed
-from xskill.canon.formats.table import Format
-from xskill.canon.text import as_text, loads_maybe
+from xskill.canon.formats.format import Format
+from xskill.canon.reading.content_text import as_text, loads_maybe
+from xskill.canon.reading.episode import Place, RawEpisode, RawStep
+from xskill.canon.reading.fields import at, entry, fail, items, mapping, needed
 
 _INFO = ("exit_status", "submission", "model_stats", "swe_agent_version")
 _INSTANCE = re.compile(r"[\w.-]+__[\w.-]+-\d+$")

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from xskill.canon.chat import add_messages
-from xskill.canon.dialog import Dialog
-from xskill.canon.episode import Place, RawEpisode
-from xskill.canon.fields import at, entries, entry, items, mapping, needed, number, string
-from xskill.canon.formats.table import Format
-from xskill.canon.text import as_text, join, sorted_dumps
+from xskill.canon.formats.format import Format
+from xskill.canon.reading.chat import add_messages
+from xskill.canon.reading.content_text import as_text, join, sorted_dumps
+from xskill.canon.reading.dialog import Dialog
+from xskill.canon.reading.episode import Place, RawEpisode
+from xskill.canon.reading.fields import at, entries, entry, items, mapping, needed, number, string
 
 _KEPT = ("trial", "seed", "termination_reason", "duration", "agent_cost", "user_cost")
 

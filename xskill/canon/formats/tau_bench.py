@@ -10,12 +10,12 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from xskill.canon.chat import add_messages
-from xskill.canon.dialog import Dialog
-from xskill.canon.episode import Place, RawEpisode
-from xskill.canon.fields import at, entry, items, mapping, needed, number, string
-from xskill.canon.formats.table import Format
-from xskill.canon.text import join
+from xskill.canon.formats.format import Format
+from xskill.canon.reading.chat import add_messages
+from xskill.canon.reading.content_text import join
+from xskill.canon.reading.dialog import Dialog
+from xskill.canon.reading.episode import Place, RawEpisode
+from xskill.canon.reading.fields import at, entry, items, mapping, needed, number, string
 
 _POLICY = re.compile(r"# (\w+) agent policy", re.I)
 

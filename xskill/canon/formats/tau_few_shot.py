@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from xskill.canon.dialog import Call, Dialog
-from xskill.canon.episode import Place, RawEpisode
-from xskill.canon.fields import fail
-from xskill.canon.formats.table import Format
+from xskill.canon.formats.format import Format
+from xskill.canon.reading.dialog import Call, Dialog
+from xskill.canon.reading.episode import Place, RawEpisode
+from xskill.canon.reading.fields import fail
 
 _BLOCK = re.compile(r"^(user|assistant|tool|system): ", re.M)
 

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from xskill.canon.episode import Place, RawEpisode
-from xskill.canon.fields import boolean, entry, items, mapping, string
+from xskill.canon.formats.format import Format
 from xskill.canon.formats.harbor import load
-from xskill.canon.formats.table import Format
+from xskill.canon.reading.episode import Place, RawEpisode
+from xskill.canon.reading.fields import boolean, entry, items, mapping, string
 
 _KEPT = ("failure_mode", "parser_results", "total_input_tokens", "total_output_tokens")
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from xskill.canon.branches import parents
-from xskill.canon.episode import Place, RawEpisode, RawStep
-from xskill.canon.fields import entry, items, mapping, needed, number, string
-from xskill.canon.formats.table import Format
+from xskill.canon.formats.format import Format
+from xskill.canon.reading.episode import Place, RawEpisode, RawStep
+from xskill.canon.reading.fields import entry, items, mapping, needed, number, string
+from xskill.canon.reading.search_leaves import parents
 from xskill.records import Parent
 
 

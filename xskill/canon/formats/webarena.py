@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from xskill.canon.episode import Place, RawEpisode, RawStep
-from xskill.canon.formats.table import Format
+from xskill.canon.formats.format import Format
+from xskill.canon.reading.episode import Place, RawEpisode, RawStep
 
 _CONFIG = re.compile(r"<pre>(.*?)</pre>", re.S)
 _KEY = re.compile(r"^(task_id|intent|start_url|sites): (.*)$", re.M)

@@ -9,12 +9,12 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from xskill.canon.dialog import Dialog
-from xskill.canon.episode import Place, RawEpisode
-from xskill.canon.fields import items
-from xskill.canon.formats.table import Format
-from xskill.canon.react_chat import add_react
-from xskill.canon.text import as_text, join
+from xskill.canon.formats.format import Format
+from xskill.canon.reading.content_text import as_text, join
+from xskill.canon.reading.dialog import Dialog
+from xskill.canon.reading.episode import Place, RawEpisode
+from xskill.canon.reading.fields import items
+from xskill.canon.reading.react_chat import add_react
 
 _TASK = re.compile(r"Now given a task:\s*(.*?)\s+Please interact with (\S+) and get the answer\.\s*(.*)\Z", re.S)
 _NAME = re.compile(r"task([A-Za-z][\w ]*?)--(\d+)")

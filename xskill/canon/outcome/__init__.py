@@ -1,0 +1,1 @@
+"""What says whether an episode succeeded, beyond its own record."""

@@ -1,0 +1,1 @@
+"""Processes: workers beside oneself, forks, signals, and the standard streams."""

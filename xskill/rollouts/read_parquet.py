@@ -1,0 +1,206 @@
+"""Whole Parquet files of rollouts into flat arrays at once, without an object a row or a step.
+
+polars reads the files here in this very process, so only a process that may fall does this (see
+:func:`read_apart`), and it takes nothing but what our writer leaves: where anything is odd the answer is None, and
+:func:`xskill.rollouts.load.read_rollouts` reads, explains or refuses the files row by row.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+
+from xskill.array_types import Ints64
+from xskill.errors import XskillError
+from xskill.process.fork import Attempt, attempt, may_fork
+from xskill.records import Trajectory
+from xskill.records.names import tag_of
+from xskill.rollouts.arrays import NO_PARENT, ORPHAN, Rollouts, assemble
+from xskill.rollouts.gather_frames import USED, are_plain, has_json, is_plain, numbers_of, steps_of
+from xskill.rollouts.original_records import Originals
+from xskill.rollouts.prefix_tree import Trie, build, links_hold
+from xskill.streams.parquet.columns import all_finite, schema_of
+from xskill.streams.parquet.reader import check_footer
+
+
+def read_apart(
+    files: Sequence[str],
+    *,
+    reward_from: Literal["reward", "success"] = "reward",
+    keep: bool = False,
+    hold_texts: bool = False,
+) -> tuple[Attempt, Table] | None:
+    """In a forked process: the table, and what to tell the parent. In the parent: None, if it has to do the work.
+
+    Args:
+        files, reward_from, keep, hold_texts: see :func:`read_table`.
+    """
+    if not files or not may_fork() or not all(map(_is_parquet, files)):
+        return None
+    here = attempt()
+    if here is None:
+        return None
+
+    def read() -> Table | None:
+        import resource
+
+        from xskill.streams.parquet.child import limit_memory
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        before = limit_memory(*files)
+        found = read_table(files, reward_from=reward_from, keep=keep, hold_texts=hold_texts)
+        resource.setrlimit(resource.RLIMIT_AS, before)
+        return found
+
+    return here, here.get(read)
+
+
+def _is_parquet(path: str) -> bool:
+    if not os.path.isfile(path):
+        return False
+    try:
+        with open(path, "rb") as file:
+            return file.read(4) == b"PAR1"
+    except OSError:
+        return False
+
+
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+"""2^64 over the golden ratio: spreads small numbers over all bits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """What :func:`xskill.rollouts.load.read_rollouts` gives, and the texts of the actions."""
+
+    rollouts: Rollouts
+    trie: Trie
+    originals: Originals
+    actions: pl.Series
+    """[S]"""
+
+
+def read_table(
+    files: Sequence[str],
+    *,
+    reward_from: Literal["reward", "success"] = "reward",
+    keep: bool = False,
+    hold_texts: bool = False,
+) -> Table | None:
+    """Read Parquet files and build their trees; None where anything is odd.
+
+    Args:
+        files: paths.
+        reward_from: see :class:`xskill.rollouts.gather.Gather`.
+        keep: read all columns, so that the records can be written again.
+        hold_texts: fill ``actions`` and ``observations`` of the rollouts.
+    """
+    frames = [_read(path, None if keep else ["schema", *USED]) for path in files]
+    if any(frame is None for frame in frames):
+        return None
+    frame = pl.concat([one for one in frames if one is not None])
+    if not frame.height or not is_plain(frame):
+        return None
+    steps = steps_of(frame)
+    rest = frame.drop("steps")
+    if not all_finite(rest) or not all_finite(steps) or not are_plain(steps) or (keep and not has_json(rest, steps)):
+        return None
+    question = _codes(frame["question_id"])
+    links = _links(frame, question)
+    if links is None:
+        return None
+    n_steps = frame["steps"].list.len().to_numpy().astype(np.int64)
+    question_of_step = np.repeat(question, n_steps)
+    action, observation = (_first_equal(question_of_step, steps[name]) for name in ("action", "observation"))
+    reward = frame["reward" if reward_from == "reward" else "success"].cast(pl.Float64)
+    sizes = [one.height for one in frames if one is not None]
+    tables = (
+        _tables(question_of_step, code, steps[name]) if hold_texts else []
+        for name, code in (("action", action), ("observation", observation))
+    )
+    rollouts = assemble(
+        ids=frame["id"].to_list(),
+        questions=frame["question_id"].unique(maintain_order=True).to_list(),
+        actions=next(tables),
+        observations=next(tables),
+        initial=frame["initial_observation"].to_list(),
+        place=list(chain(*([(name, i + 1) for i in range(n)] for name, n in zip(files, sizes, strict=True)))),
+        question=question,
+        reward=reward.fill_null(np.nan).to_numpy(),
+        links=links,
+        n_steps=n_steps,
+        step_action=action,
+        step_observation=observation,
+        numbers=numbers_of(steps),
+    )
+    trie = build(rollouts)
+    if not links_hold(rollouts, trie):
+        return None
+    originals = Originals([frame], [(0, i) for i in range(frame.height)]) if keep else Originals()
+    return Table(rollouts, trie, originals, steps["action"])
+
+
+def _read(path: str, columns: list[str] | None) -> pl.DataFrame | None:
+    try:
+        check_footer(path, path)
+        schema = pl.read_parquet_schema(path)
+        wanted = schema_of(Trajectory)
+        if any(schema.get(name) != wanted[name] for name in columns or wanted) or (
+            columns is None and list(schema) != list(wanted)
+        ):
+            return None
+        frame = pl.read_parquet(path, columns=columns)
+    except (OSError, XskillError, pl.exceptions.PolarsError):
+        return None
+    return frame if bool((frame["schema"] == tag_of(Trajectory)).all(ignore_nulls=False)) else None
+
+
+def _first_equal(groups: Ints64, texts: pl.Series) -> Ints64:
+    """[n] the first row with the same group and text as each row."""
+    keys = texts.hash().to_numpy() ^ (groups.astype(np.uint64) * _ODD)
+    order = np.argsort(keys, kind="stable")
+    ascending = keys[order]
+    begins = np.ones(len(keys), bool)
+    begins[1:] = ascending[1:] != ascending[:-1]
+    first = np.empty(len(keys), np.int64)
+    first[order] = order[np.maximum.accumulate(np.where(begins, np.arange(len(keys)), 0))]
+    if (groups[first] != groups).any() or texts.gather(first).ne_missing(texts).any():  # two of them with one key
+        rows = pl.DataFrame({"group": groups, "text": texts}).with_row_index("row")
+        first = rows.select(pl.col("row").first().over("group", "text")).to_series().to_numpy().astype(np.int64)
+    return first
+
+
+def _codes(texts: pl.Series) -> Ints64:
+    """[n] number of each text, in the order in which they come first."""
+    first = _first_equal(np.zeros(len(texts), np.int64), texts)
+    new = first == np.arange(len(first))
+    return (np.cumsum(new) - 1)[first]
+
+
+def _links(frame: pl.DataFrame, question: Ints64) -> tuple[Ints64, Ints64] | None:
+    """[n] parent and parent_turn of :class:`Rollouts`; None when an id is twice in a question."""
+    parent = frame["parent"].struct
+    linked = np.flatnonzero(parent.field("id").is_not_null().to_numpy())
+    names = pl.concat([frame["id"], parent.field("id").gather(linked)])
+    first = _first_equal(np.concatenate([question, question[linked]]), names)
+    n = frame.height
+    if (first[:n] != np.arange(n)).any():
+        return None
+    index = np.full(n, NO_PARENT, np.int64)
+    index[linked] = np.where(first[n:] < n, first[n:], ORPHAN)
+    return index, parent.field("turn").fill_null(0).to_numpy().astype(np.int64)
+
+
+def _tables(question: Ints64, code: Ints64, texts: pl.Series) -> list[dict[Any, int]]:
+    """Of each question: text → code."""
+    tables: list[dict[Any, int]] = [{} for _ in range(int(question.max(initial=-1)) + 1)]
+    new = np.flatnonzero(code == np.arange(len(code)))
+    for where, text, first in zip(question[new].tolist(), texts.gather(new).to_list(), new.tolist(), strict=True):
+        tables[where][text] = first
+    return tables

@@ -1,0 +1,1 @@
+"""Rollout trees, grown: the worker protocol, its driver, and the two samplers."""

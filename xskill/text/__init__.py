@@ -1,0 +1,1 @@
+"""Text that a model or a terminal reads, made harmless."""

@@ -1,0 +1,1 @@
+"""Environments that a worker can be."""
