@@ -34,7 +34,7 @@ def watched(self, make):
     return made
 fork.Attempt.get = watched
 def in_child(act):
-    import xskill.rollouts.read_parquet as apart
+    import xskill.rollouts.read_apart as apart
     def read(self, make):
         return get(self, act)
     fork.Attempt.get = read

@@ -96,7 +96,7 @@ def command(
     from xskill.credit.methods import Config, run_method
     from xskill.credit.output import header, write_trajectories, write_turns
     from xskill.rollouts.load import read_rollouts
-    from xskill.rollouts.read_parquet import read_apart
+    from xskill.rollouts.read_apart import read_apart
     from xskill.streams.run import Run
 
     if per_turn and as_ is not None:

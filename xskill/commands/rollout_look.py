@@ -119,7 +119,7 @@ def check(
     from xskill.credit.sanity import as_text
     from xskill.credit.sanity import check as measure
     from xskill.rollouts.load import read_rollouts
-    from xskill.rollouts.read_parquet import read_apart
+    from xskill.rollouts.read_apart import read_apart
     from xskill.streams.run import Run
     from xskill.streams.text_out import write_text
 

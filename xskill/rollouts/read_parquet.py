@@ -1,13 +1,12 @@
 """Whole Parquet files of rollouts into flat arrays at once, without an object a row or a step.
 
 polars reads the files here in this very process, so only a process that may fall does this (see
-:func:`read_apart`), and it takes nothing but what our writer leaves: where anything is odd the answer is None, and
-:func:`xskill.rollouts.load.read_rollouts` reads, explains or refuses the files row by row.
+:mod:`xskill.rollouts.read_apart`), and it takes nothing but what our writer leaves: where anything is odd the answer is
+None, and :func:`xskill.rollouts.load.read_rollouts` reads, explains or refuses the files row by row.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -18,7 +17,6 @@ import polars as pl
 
 from xskill.array_types import Ints64
 from xskill.errors import XskillError
-from xskill.process.fork import Attempt, attempt, may_fork
 from xskill.records import Trajectory
 from xskill.records.names import tag_of
 from xskill.rollouts.arrays import NO_PARENT, ORPHAN, Rollouts, assemble
@@ -27,49 +25,6 @@ from xskill.rollouts.original_records import Originals
 from xskill.rollouts.prefix_tree import Trie, build, links_hold
 from xskill.streams.parquet.columns import all_finite, schema_of
 from xskill.streams.parquet.reader import check_footer
-
-
-def read_apart(
-    files: Sequence[str],
-    *,
-    reward_from: Literal["reward", "success"] = "reward",
-    keep: bool = False,
-    hold_texts: bool = False,
-) -> tuple[Attempt, Table] | None:
-    """In a forked process: the table, and what to tell the parent. In the parent: None, if it has to do the work.
-
-    Args:
-        files, reward_from, keep, hold_texts: see :func:`read_table`.
-    """
-    if not files or not may_fork() or not all(map(_is_parquet, files)):
-        return None
-    here = attempt()
-    if here is None:
-        return None
-
-    def read() -> Table | None:
-        import resource
-
-        from xskill.streams.parquet.child import limit_memory
-
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        before = limit_memory(*files)
-        found = read_table(files, reward_from=reward_from, keep=keep, hold_texts=hold_texts)
-        resource.setrlimit(resource.RLIMIT_AS, before)
-        return found
-
-    return here, here.get(read)
-
-
-def _is_parquet(path: str) -> bool:
-    if not os.path.isfile(path):
-        return False
-    try:
-        with open(path, "rb") as file:
-            return file.read(4) == b"PAR1"
-    except OSError:
-        return False
-
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 """2^64 over the golden ratio: spreads small numbers over all bits."""
