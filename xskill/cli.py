@@ -101,7 +101,7 @@ def _check_files_first(command: Any) -> None:
 
 
 def _leave(error: XskillError) -> None:
-    from xskill.streams.source import TerminalInput
+    from xskill.errors import TerminalInput
     from xskill.text.terminal import clean_line
 
     if isinstance(error, TerminalInput):

@@ -1,12 +1,34 @@
 """Every way a run can end badly: one type per cause, each with its exit code.
 
 A command never prints a traceback for these: :mod:`xskill.cli` prints ``str(error)`` on one line of
-stderr and leaves with ``error.exit_code``. The text says what was found, where, and what to do.
+stderr and leaves with ``error.exit_code``. The text says what was met, where, and what to do. In Python the same
+errors are raised, and all can be imported from :mod:`xskill`::
+
+    XskillError                1   anything below; a run that failed
+      ├─ UsageError            2   options that contradict each other, a value that an option cannot take
+      ├─ BadRecord            65   one record that cannot be read or breaks its contract
+      ├─ BadData              65   input that as a whole cannot be used
+      │    ├─ NoSuccess            nothing succeeded, so there is nothing to learn from
+      │    ├─ HeldOut              an episode of a split that skills must not be made from
+      │    ├─ EditFailure          an edit whose target is missing or ambiguous, or that lacks a part
+      │    ├─ SplitLeak            a gate's tasks are among those that the candidate bank was made from
+      │    ├─ TaskMismatch         a gate's two sides were not run on the same tasks
+      │    └─ MissingMetric        a result without the metric that a gate decides by
+      ├─ NoInput              66   a file that is missing or cannot be read
+      │    └─ NoRecord             inputs that were read and hold no record
+      ├─ CannotWrite          74   the output could not be written
+      ├─ EvaluationFailed      1   runs of an evaluator failed
+      ├─ SomeFailed            1   questions of a rollout failed
+      ├─ NoWorker              1   a worker command never gave an answer
+      ├─ WorkerError           1   a worker gave another answer than it was asked for
+      ├─ CannotAnswer          1   a worker cannot answer this request
+      └─ TerminalInput         1   nobody named an input; the command shows its help instead (and leaves with 2)
+
+Other exit codes name no error: a gate that rejects or cannot tell, an interrupt, a reader that went away.
 """
 
 from __future__ import annotations
 
-EXIT_OK = 0
 EXIT_FAILURE = 1
 EXIT_USAGE = 2
 EXIT_REJECT = 3
@@ -97,6 +119,26 @@ class NoSuccess(BadData):
     """A corpus in which every episode with an outcome failed holds no skills."""
 
 
+class HeldOut(BadData):
+    """An episode of a split that skills must not be made from."""
+
+
+class SplitLeak(BadData):
+    """Validation tasks that the candidate's skills were made from."""
+
+
+class EditFailure(BadData):
+    """An edit whose target is missing or ambiguous, or that lacks a part."""
+
+
+class TaskMismatch(BadData):
+    """The two sides were not run on the same tasks."""
+
+
+class MissingMetric(BadData):
+    """A result without the metric that the gate was asked for, or with one that is no finite number."""
+
+
 class NoInput(XskillError):
     """A file that is missing, empty, a directory that no format claims, or a stream without a record."""
 
@@ -111,3 +153,35 @@ class CannotWrite(XskillError):
     """The output could not be written (disk full, no permission, not a directory)."""
 
     exit_code = EXIT_CANNOT_WRITE
+
+
+class EvaluationFailed(XskillError):
+    """Some runs of the evaluator failed; what finished is kept and a rerun goes on from there."""
+
+
+class SomeFailed(XskillError):
+    """Questions failed, and no rejects file took them."""
+
+
+class NoWorker(XskillError):
+    """The worker command never gave a single answer: no use to try every question with it."""
+
+
+class WorkerError(XskillError):
+    """A worker did not give the answer that it was asked for.
+
+    Attributes:
+        alive: the process still speaks the protocol (it said itself that it cannot answer).
+    """
+
+    def __init__(self, reason: str, *, alive: bool = False) -> None:
+        super().__init__(reason)
+        self.alive = alive
+
+
+class CannotAnswer(XskillError):
+    """This request cannot be answered, another one may; the driver is told the reason."""
+
+
+class TerminalInput(XskillError):
+    """No file was named and stdin is a terminal: the command shows its help instead of waiting."""

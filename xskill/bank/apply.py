@@ -11,17 +11,13 @@ import msgspec
 
 from xskill.bank.similarity import near_duplicate, title_key
 from xskill.bank.skillbank import Bank, make_bank
-from xskill.errors import BadData
+from xskill.errors import EditFailure
 from xskill.records import Edit, Skill
 
 Status = Literal["applied", "missing target", "ambiguous target", "incomplete", "conflict", "duplicate", "over the cap"]
 
 FAILURES: tuple[Status, ...] = ("missing target", "ambiguous target", "incomplete")
 """What can only be a mistake of the editor: the run fails and the bank stays as it is."""
-
-
-class EditFailure(BadData):
-    """An edit whose target is missing or ambiguous, or that lacks a part."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,15 +18,11 @@ import msgspec
 
 from xskill.bank.skillbank import Bank, write_bank
 from xskill.bank.task_files import TaskLine
-from xskill.errors import BadData, BadRecord, UsageError, XskillError
+from xskill.errors import BadData, BadRecord, EvaluationFailed, UsageError, XskillError
 from xskill.records import Result, decode, encode
 from xskill.streams.write import replacing
 
 PLACEHOLDERS = ("bank", "tasks", "out", "seed", "repeat")
-
-
-class EvaluationFailed(XskillError):
-    """Some runs of the evaluator failed; what finished is kept and a rerun goes on from there."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from xskill.errors import BadData, UsageError
+from xskill.errors import HeldOut, UsageError
 from xskill.records import Trajectory
 
 HELD_OUT = ("validation", "test")
-
-
-class HeldOut(BadData):
-    """An episode of a split that skills must not be made from."""
 
 
 def check_allowed(names: Collection[str]) -> None:

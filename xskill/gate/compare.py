@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from xskill.array_types import Floats
-from xskill.errors import BadData, UsageError
+from xskill.errors import BadData, MissingMetric, TaskMismatch, UsageError
 from xskill.gate.intervals import Interval, cluster_bootstrap, newcombe, paired_t, tango, wider
 from xskill.gate.power import detectable, spread
 from xskill.gate.statistics import TOLERANCE, Test, mcnemar_exact, paired_permutation, regression_chance
@@ -19,14 +19,6 @@ from xskill.records import Result
 Goal = Literal["max", "min"]
 Role = Literal["metric", "guard"]
 Side = Mapping[str, Sequence[Result]]
-
-
-class TaskMismatch(BadData):
-    """The two sides were not run on the same tasks."""
-
-
-class MissingMetric(BadData):
-    """A result without the metric that the gate was asked for, or with one that is no finite number."""
 
 
 @dataclass(frozen=True, slots=True)

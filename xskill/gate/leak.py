@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from xskill.errors import BadData
+from xskill.errors import SplitLeak
 from xskill.records import Skill
-
-
-class SplitLeak(BadData):
-    """Validation tasks that the candidate's skills were made from."""
 
 
 def check_leak(skills: Iterable[Skill], tasks: Iterable[str], seen: Iterable[str] = ()) -> list[str]:

@@ -15,8 +15,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from xskill.errors import UsageError
-from xskill.sampling.protocol import WorkerError
+from xskill.errors import UsageError, WorkerError
 
 MAX_ANSWER = 64 << 20
 """Longest answer that is held, in bytes."""

@@ -9,17 +9,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-from xskill.errors import XskillError
+from xskill.errors import NoWorker, WorkerError
 from xskill.records import Trajectory, encode
 from xskill.sampling.coprocess import CoProcess
 from xskill.sampling.cost import Cost
 from xskill.sampling.growing_episode import Question, Sampler
-from xskill.sampling.protocol import Answer, Begun, Request, Reset, Task, WorkerError, parse_answer, same_text
+from xskill.sampling.protocol import Answer, Begun, Request, Reset, Task, parse_answer, same_text
 from xskill.sampling.seeds import seed_for
-
-
-class NoWorker(XskillError):
-    """The worker command never gave a single answer: no use to try every question with it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,20 +27,8 @@ from typing import Annotated, Any
 
 import msgspec
 
-from xskill.errors import BadRecord, XskillError
+from xskill.errors import BadRecord, WorkerError
 from xskill.records import Kind, Record, Split, Step, decode, turns
-
-
-class WorkerError(XskillError):
-    """A worker did not give the answer that it was asked for.
-
-    Attributes:
-        alive: the process still speaks the protocol (it said itself that it cannot answer).
-    """
-
-    def __init__(self, reason: str, *, alive: bool = False) -> None:
-        super().__init__(reason)
-        self.alive = alive
 
 
 class Task(Record, frozen=True, kw_only=True):

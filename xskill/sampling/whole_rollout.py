@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from xskill.errors import BadData, BadRecord, XskillError
+from xskill.errors import BadData, BadRecord, SomeFailed
 from xskill.records import Trajectory
 from xskill.sampling.canonical_names import Namer
 from xskill.sampling.cost import Cost
@@ -18,10 +18,6 @@ from xskill.sampling.sampled_before import is_finished
 from xskill.streams.run import Run
 
 ByQuestion = Mapping[str, Sequence[Trajectory]]
-
-
-class SomeFailed(XskillError):
-    """Questions failed, and no rejects file took them."""
 
 
 class Sampling:

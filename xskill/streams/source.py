@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Literal
 
-from xskill.errors import BadRecord, NoInput, XskillError
+from xskill.errors import BadRecord, NoInput, TerminalInput
 from xskill.process.standard import before_read
 from xskill.streams.inflate import Inflate, is_compressed
 
@@ -18,10 +18,6 @@ Container = Literal["text", "parquet", "zip"]
 
 _BUFFER = 1 << 18
 _MAX_LAYERS = 2
-
-
-class TerminalInput(XskillError):
-    """No file was named and stdin is a terminal: the command shows its help instead of waiting."""
 
 
 @dataclass(slots=True)

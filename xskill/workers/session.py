@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from xskill.errors import XskillError
+from xskill.errors import CannotAnswer
 from xskill.records import Step
 from xskill.sampling.protocol import (
     Answer,
@@ -27,10 +27,6 @@ from xskill.sampling.protocol import (
 
 CHUNK_SECONDS = 5.0
 """A finish answer is sent after this time, done or not, so that the driver sees life."""
-
-
-class CannotAnswer(XskillError):
-    """This request cannot be answered, another one may; the driver is told the reason."""
 
 
 class Environment(Protocol):

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
+from xskill.errors import CannotAnswer
 from xskill.sampling.protocol import Begun, Taken
 from xskill.workers.environments.alfworld_expert import HandcodedExpert
 from xskill.workers.environments.alfworld_speed import remember_parses
 from xskill.workers.environments.textworld import find_game, tidy
 from xskill.workers.extras import need
-from xskill.workers.session import CannotAnswer
 
 ExpertKind = Literal["handcoded", "planner", "none"]
 GAME = "game.tw-pddl"

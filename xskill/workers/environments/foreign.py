@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from xskill.errors import CannotAnswer, WorkerError
 from xskill.records import encode
 from xskill.sampling.coprocess import CoProcess
-from xskill.sampling.protocol import Answer, Begun, Request, Reset, Take, Taken, WorkerError, parse_answer
-from xskill.workers.session import CannotAnswer
+from xskill.sampling.protocol import Answer, Begun, Request, Reset, Take, Taken, parse_answer
 
 
 class ForeignEnvironment:

@@ -7,8 +7,8 @@ import re
 import subprocess
 from typing import Any
 
+from xskill.errors import CannotAnswer
 from xskill.sampling.protocol import Begun, Taken
-from xskill.workers.session import CannotAnswer
 
 CHECKER_SECONDS = 60.0
 

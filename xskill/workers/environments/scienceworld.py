@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterator
 from typing import Any, Literal
 
+from xskill.errors import CannotAnswer
 from xskill.sampling.protocol import Begun, Taken
 from xskill.workers.extras import need
-from xskill.workers.session import CannotAnswer
 
 RewardFrom = Literal["score", "success"]
 

@@ -10,9 +10,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from xskill.errors import CannotAnswer
 from xskill.sampling.protocol import Begun, Taken
 from xskill.workers.extras import need
-from xskill.workers.session import CannotAnswer
 
 GENERATED = {"rooms": 3, "objects": 6, "quest_length": 4}
 """Size of a generated game, where the task record does not say."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from xskill.errors import CannotAnswer
 from xskill.sampling.protocol import Child
 from xskill.workers.follower.choice import preferences
 from xskill.workers.follower.instructions import read_skill
 from xskill.workers.follower.scene import Reader, Turn, look
-from xskill.workers.session import CannotAnswer, State
+from xskill.workers.session import State
 
 
 class Follower:

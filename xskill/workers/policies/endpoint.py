@@ -12,9 +12,8 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from xskill.errors import UsageError
+from xskill.errors import CannotAnswer, UsageError
 from xskill.workers.extras import need
-from xskill.workers.session import CannotAnswer
 
 Messages = list[dict[str, str]]
 
