@@ -1,29 +1,36 @@
-"""The contracts that travel between stages (:mod:`contracts` lists them), and their JSON (:mod:`codec`)."""
+"""The contracts that travel between stages (:mod:`names` lists them), and their JSON (:mod:`codec`)."""
 
-from xskill.records.base import Kind, Record, Split, Tier
-from xskill.records.codec import (
-    check_aligned,
-    convert,
-    decode,
-    encode,
-    json_schema,
-)
-from xskill.records.contracts import CONTRACTS
-from xskill.records.instances import Gold, Instance, Message
-from xskill.records.skills import BankHeader, Candidate, Edit, Evidence, Result, Skill, Verdict
-from xskill.records.trajectories import (
-    CreditsHeader,
-    Episode,
-    Parent,
-    RolloutNode,
-    Source,
-    Step,
-    Tile,
-    Trajectory,
-    TurnCredit,
-    turns,
-)
-from xskill.records.trees import Corpus, Node, Slot, TreeHeader
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from xskill.lazy import lazily
+
+if TYPE_CHECKING:
+    from xskill.records.base import Kind, Record, Split, Tier
+    from xskill.records.codec import (
+        check_aligned,
+        convert,
+        decode,
+        encode,
+        json_schema,
+    )
+    from xskill.records.contracts import CONTRACTS
+    from xskill.records.instances import Gold, Instance, Message
+    from xskill.records.skills import BankHeader, Candidate, Edit, Evidence, Result, Skill, Verdict
+    from xskill.records.trajectories import (
+        CreditsHeader,
+        Episode,
+        Parent,
+        RolloutNode,
+        Source,
+        Step,
+        Tile,
+        Trajectory,
+        TurnCredit,
+        turns,
+    )
+    from xskill.records.trees import Corpus, Node, Slot, TreeHeader
 
 __all__ = [
     "CONTRACTS",
@@ -61,3 +68,28 @@ __all__ = [
     "json_schema",
     "turns",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = lazily(
+        __name__,
+        {
+            "xskill.records.base": ("Kind", "Record", "Split", "Tier"),
+            "xskill.records.codec": ("check_aligned", "convert", "decode", "encode", "json_schema"),
+            "xskill.records.contracts": ("CONTRACTS",),
+            "xskill.records.instances": ("Gold", "Instance", "Message"),
+            "xskill.records.skills": ("BankHeader", "Candidate", "Edit", "Evidence", "Result", "Skill", "Verdict"),
+            "xskill.records.trajectories": (
+                "CreditsHeader",
+                "Episode",
+                "Parent",
+                "RolloutNode",
+                "Source",
+                "Step",
+                "Tile",
+                "Trajectory",
+                "TurnCredit",
+                "turns",
+            ),
+            "xskill.records.trees": ("Corpus", "Node", "Slot", "TreeHeader"),
+        },
+    )

@@ -1,33 +1,75 @@
-"""What a record says it is, and the words for a stream that is another one than was asked for."""
+"""The registry of contracts: what each is called, who makes it, and what may follow it in a stream.
+
+:mod:`xskill.records.contracts` adds the record types. This half imports nothing heavy, for commands that pass records
+on without looking inside. Here too: what a record says it is, and the words for a stream that is another one than was
+asked for.
+"""
 
 from __future__ import annotations
 
 import re
-from typing import Any
-
-import msgspec
+from typing import Any, NamedTuple
 
 from xskill.errors import BadRecord
 
 _TAG = re.compile(rb'"schema"\s*:\s*"([^"\\]*)"')
 _NAME = re.compile(r"xskill\.([a-z]+)/(\d+)\Z")
 
-_WORDS = {
-    "trajectory": ("a trajectory", "trajectories", "xskill canon"),
-    "tree": ("a tree", "a tree", "xskill mine"),
-    "node": ("a node of a tree", "a tree", "xskill mine"),
-    "rollout": ("a node of a rollout tree", "nodes of rollout trees", "xskill rollout build"),
-    "credits": ("credits", "credited trajectories", "xskill credit"),
-    "turn": ("a credited turn", "credited turns", "xskill credit --per-turn"),
-    "instance": ("an instance", "instances", "xskill tree instances"),
-    "evidence": ("evidence", "evidence", "xskill distill --as evidence"),
-    "skill": ("a skill", "a bank", "xskill distill"),
-    "edit": ("an edit", "edits", "xskill distill --as edits"),
-    "bank": ("a bank", "a bank", "xskill distill"),
-    "result": ("a result", "results", "xskill bank evaluate"),
-    "verdict": ("a verdict", "verdicts", "xskill gate --json"),
+
+class Contract(NamedTuple):
+    """One kind of record that travels between stages."""
+
+    name: str
+    one: str
+    """What one record is called."""
+    many: str
+    """What a stream of them is called."""
+    maker: str
+    """The command that makes them."""
+    followers: tuple[str, ...] = ()
+    """Of a header: the contracts whose records may follow it; without any record, the first is meant."""
+    repeats: bool = False
+    """Whether such a header may stand in a stream again: credits of several files are one stream, trees are not."""
+    version: int = 1
+
+    @property
+    def tag(self) -> str:
+        """What its records say in ``schema``."""
+        return f"xskill.{self.name}/{self.version}"
+
+
+REGISTRY = {
+    contract.name: contract
+    for contract in (
+        Contract("trajectory", "a trajectory", "trajectories", "xskill canon"),
+        Contract("tree", "a tree", "a tree", "xskill mine", followers=("node",)),
+        Contract("node", "a node of a tree", "a tree", "xskill mine"),
+        Contract("rollout", "a node of a rollout tree", "nodes of rollout trees", "xskill rollout build"),
+        Contract(
+            "credits",
+            "credits",
+            "credited trajectories",
+            "xskill credit",
+            followers=("trajectory", "turn"),
+            repeats=True,
+        ),
+        Contract("turn", "a credited turn", "credited turns", "xskill credit --per-turn"),
+        Contract("instance", "an instance", "instances", "xskill tree instances"),
+        Contract("evidence", "evidence", "evidence", "xskill distill --as evidence"),
+        Contract("skill", "a skill", "a bank", "xskill distill"),
+        Contract("edit", "an edit", "edits", "xskill distill --as edits"),
+        Contract("bank", "a bank", "a bank", "xskill distill", followers=("skill",)),
+        Contract("result", "a result", "results", "xskill bank evaluate"),
+        Contract("verdict", "a verdict", "verdicts", "xskill gate --json"),
+    )
 }
-"""Contract → what one is called, what many are called, and the command that makes them."""
+"""Short name → contract."""
+
+BY_TAG = {contract.tag: contract for contract in REGISTRY.values()}
+HEADER_TAGS = frozenset(contract.tag for contract in REGISTRY.values() if contract.followers)
+TREE = REGISTRY["tree"].tag
+NODE = REGISTRY["node"].tag
+TRAJECTORY = REGISTRY["trajectory"].tag
 
 
 def tag_of(kind: Any) -> str:
@@ -48,16 +90,16 @@ def tag_in(line: bytes) -> str | None:
 
 def known_tag(tag: str) -> bool:
     """Whether it names a contract that this version reads."""
-    match = _NAME.match(tag)
-    return match is not None and match.group(1) in _WORDS and match.group(2) == "1"
+    return tag in BY_TAG
 
 
 def unknown_contract(tag: str) -> str:
     """Why a tag for which :func:`known_tag` is False cannot be read, and what to do."""
     match = _NAME.match(tag)
-    if match is not None and match.group(1) in _WORDS:
-        one = _WORDS[match.group(1)][0]
-        return f"{one} of version {match.group(2)} ({tag}); this xskill reads version 1: upgrade it"
+    if match is not None and match.group(1) in REGISTRY:
+        contract = REGISTRY[match.group(1)]
+        version = contract.version
+        return f"{contract.one} of version {match.group(2)} ({tag}); this xskill reads version {version}: upgrade it"
     return f"unknown contract {tag!r}; `xskill schema` lists those there are"
 
 
@@ -69,11 +111,10 @@ def wrong_stream(tag: str, wanted: str, reader: str | None = None) -> str:
     """
     if not known_tag(tag):
         return unknown_contract(tag)
-    one = _WORDS[tag[7:-2]][0]
-    _, many, maker = _WORDS[wanted[7:-2]]
+    many, maker = BY_TAG[wanted].many, BY_TAG[wanted].maker
     needs = "expected" if reader is None else f"{reader} reads"
     them = "one" if many.startswith("a ") else "them"
-    return f"{one} ({tag}); {needs} {many} ({wanted}): make {them} with `{maker}`"
+    return f"{BY_TAG[tag].one} ({tag}); {needs} {many} ({wanted}): make {them} with `{maker}`"
 
 
 def explained(error: BadRecord, line: bytes, kind: Any, reader: str | None = None) -> BadRecord:
@@ -91,7 +132,7 @@ def explained(error: BadRecord, line: bytes, kind: Any, reader: str | None = Non
 
 def where_from(kind: Any, what: str = "raw logs") -> str:
     """Where records of a contract come from; ``what`` is what was found instead."""
-    _, many, maker = _WORDS[tag_of(kind)[7:-2]]
+    many, maker = BY_TAG[tag_of(kind)].many, BY_TAG[tag_of(kind)].maker
     return f"{what} go through `xskill canon` first" if maker == "xskill canon" else f"{many}: made with `{maker}`"
 
 
@@ -101,7 +142,9 @@ def contract_of(line: bytes) -> str:
     Raises:
         BadRecord: it is no JSON object, or none of ours.
     """
-    from xskill.records import decode
+    import msgspec
+
+    from xskill.records.codec import decode
 
     tag = tag_in(line)
     if tag is not None and known_tag(tag):
@@ -114,7 +157,7 @@ def contract_of(line: bytes) -> str:
             raise BadRecord(unknown_contract(value["schema"]))
         return value["schema"]
     if "id" in value and "actions" in value:
-        return "xskill.trajectory/1"
+        return TRAJECTORY
     raise BadRecord(
         released_tree(line) or "no `schema` field, so no stream of ours; raw logs go through `xskill canon` first"
     )

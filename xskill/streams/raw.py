@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from xskill.errors import BadData, BadRecord, NoRecord
+from xskill.records.names import BY_TAG, HEADER_TAGS, TREE, released_tree
 from xskill.streams.lines import iter_lines
 from xskill.streams.source import Input, open_inputs
 
-HEADER_TAGS = frozenset({"xskill.tree/1", "xskill.credits/1", "xskill.bank/1"})
 _TAG = re.compile(rb'"schema"\s*:\s*"(xskill\.[a-z]+/\d+)"')
 
 
@@ -86,7 +86,7 @@ def first_records(
     """
     left, tree = n, False
     for record in iter_raw(files, note, on_bad):
-        if record.tag == "xskill.tree/1":
+        if record.tag == TREE:
             if tree:
                 raise second_header(record)
             tree = True
@@ -105,8 +105,8 @@ def first_records(
 
 def second_header(record: RawRecord) -> BadData:
     """The error of a stream in which a second tree, or bank, begins."""
-    what = "tree" if record.tag == "xskill.tree/1" else "bank"
-    return BadData(f"{record.file}:{record.line}: a second {what} begins; a stream holds one: give one at a time")
+    one = BY_TAG[str(record.tag)].one.removeprefix("a ")
+    return BadData(f"{record.file}:{record.line}: a second {one} begins; a stream holds one: give one at a time")
 
 
 def _cut_header(header: bytes, n: int) -> bytes:
@@ -123,7 +123,12 @@ def _lines(source: Input, bad: Callable[[BadRecord], None]) -> Iterator[RawRecor
             bad(BadRecord("expected a JSON object", file=source.name, line=number, raw=line))
             continue
         match = _TAG.search(line)
-        if match is None and number == 1 and b'"n_primitives"' in line and (released := _released(line)) is not None:
+        if (
+            match is None
+            and number == 1
+            and b'"n_primitives"' in line
+            and (released := released_tree(line)) is not None
+        ):
             raise BadRecord(released, line=number)
         if source.unended and (torn := _torn(line)) is not None:
             bad(torn.at(source.name, number, raw=line))
@@ -142,20 +147,13 @@ def _torn(line: bytes) -> BadRecord | None:
     return None
 
 
-def _released(line: bytes) -> str | None:
-    from xskill.records.names import released_tree
-
-    return released_tree(line)
-
-
 def _rows(source: Input, bad: Callable[[BadRecord], None]) -> Iterator[RawRecord]:
-    from xskill.records import CONTRACTS
+    from xskill.records.contracts import type_of
     from xskill.streams.parquet.reader import kind_of, read_lines
 
     headers: list[bytes] = []
     tag = kind_of(source)
-    name = tag.removeprefix("xskill.").removesuffix("/1")
-    rows = read_lines(source, CONTRACTS[name], headers.append)
+    rows = read_lines(source, type_of(tag), headers.append)
     first = next(rows, None)
     for header in headers:
         match = _TAG.search(header)

@@ -7,32 +7,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from xskill.errors import BadRecord, NoRecord
-from xskill.records import (
-    CONTRACTS,
-    BankHeader,
-    CreditsHeader,
-    Episode,
-    Node,
-    Record,
-    Skill,
-    Trajectory,
-    TreeHeader,
-    TurnCredit,
-    decode,
-)
-from xskill.records.names import contract_of, explained
+from xskill.records import Episode, Record, decode
+from xskill.records.contracts import HEADERS, following, may_follow, type_of
+from xskill.records.names import BY_TAG, contract_of, explained, tag_of
 from xskill.streams.lines import iter_lines
 from xskill.streams.raw import RawRecord, iter_raw, second_header
 from xskill.streams.run import Run
 from xskill.streams.source import Input, open_inputs
 from xskill.streams.write import open_output
-
-_BEHIND: dict[type[Record], tuple[type[Record], ...]] = {
-    TreeHeader: (Node,),
-    CreditsHeader: (Trajectory, TurnCredit),
-    BankHeader: (Skill,),
-}
-"""Header → what may follow; without a record, the first of them."""
 
 
 class AnyStream(NamedTuple):
@@ -59,15 +41,15 @@ def read_any(files: Sequence[str], run: Run) -> AnyStream:
             if entry.is_header and header is None:
                 header = decode(entry.data, kind)
                 continue
-            if header is not None and kind not in _BEHIND[type(header)]:
-                kind = _BEHIND[type(header)][0]  # its records then say that they are of another contract
+            if header is not None and not may_follow(kind, type(header)):
+                kind = following(type(header))  # its records then say that they are of another contract
             return AnyStream(kind, header, _records(itertools.chain([entry], raw), kind, run))
         except BadRecord as error:
             run.unreadable(error.at(entry.file, entry.line, raw=entry.data))
     if header is None or run.rejected:
         run.check_input()
     assert header is not None
-    return AnyStream(_BEHIND[type(header)][0], header, iter(()))
+    return AnyStream(following(type(header)), header, iter(()))
 
 
 def write_raw(records: Iterable[RawRecord], path: str | None) -> None:
@@ -85,7 +67,7 @@ def write_raw(records: Iterable[RawRecord], path: str | None) -> None:
             kind, rest = contract(entry), itertools.chain([entry], rest)
             break
         header = decode(entry.data, contract(entry))
-        kind = _BEHIND[type(header)][0]
+        kind = following(type(header))
     if kind is None:
         raise NoRecord("no record, so that nothing tells the columns of the Parquet file")
     with open_output(path, to="parquet", kind=kind) as out:
@@ -106,13 +88,13 @@ def contract(raw: RawRecord) -> type[Record]:
     Raises:
         BadRecord: none of ours; see :func:`xskill.records.names.contract_of`.
     """
-    return CONTRACTS[contract_of(raw.data).removeprefix("xskill.").removesuffix("/1")]
+    return type_of(contract_of(raw.data))
 
 
 def _records(raw: Iterable[RawRecord], kind: type[Record], run: Run) -> Iterator[Record]:
     for entry in raw:
-        if entry.is_header and kind in _BEHIND[contract(entry)]:
-            if entry.tag != "xskill.credits/1":  # credits of several files are one stream
+        if entry.is_header and may_follow(kind, header := contract(entry)):
+            if not BY_TAG[tag_of(header)].repeats:
                 raise second_header(entry)
             continue
         run.read += 1
@@ -132,13 +114,6 @@ def _decoded(entry: RawRecord, kind: type[Record]) -> Record:
 
 
 R = TypeVar("R", bound="Record | Episode")
-
-HEADERS: dict[type[Record], tuple[type[Any], ...]] = {
-    TreeHeader: (Node,),
-    CreditsHeader: (Trajectory, Episode),
-    BankHeader: (Skill,),
-}
-"""Header record → the records that may follow it."""
 
 
 def read_records(files: Sequence[str], kind: type[R], run: Run, *, headers: list[Record] | None = None) -> Iterator[R]:
@@ -212,8 +187,8 @@ def _take(line: bytes, kind: type[Any], headers: list[Record] | None) -> None:
 
 def _header(line: bytes, kind: type[Any]) -> Record | None:
     """The header record in ``line`` if it is one that may stand before ``kind``."""
-    for header, followers in HEADERS.items():
-        if kind in followers:
+    for header in HEADERS:
+        if may_follow(kind, header):
             try:
                 return decode(line, header)
             except BadRecord:

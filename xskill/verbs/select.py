@@ -11,7 +11,7 @@ import msgspec
 import polars as pl
 
 from xskill.errors import UsageError
-from xskill.records import CONTRACTS, Node, Record, TreeHeader
+from xskill.records import Node, Record, TreeHeader
 from xskill.streams.parquet.columns import columns_of
 from xskill.streams.parquet.frames import series_of
 from xskill.streams.read import read_any
@@ -121,7 +121,7 @@ def _select_nodes(header: Record | None, records: Iterable[Record], test: _Test,
         stats = {name: value for name, value in header.stats.items() if name not in _OF_ALL_NODES}
         whole = len(left) == len(nodes)
         header = msgspec.structs.replace(header, n_nodes=len(left), stats=header.stats if whole else stats)
-    return Selection(CONTRACTS["node"], header, iter(left))
+    return Selection(Node, header, iter(left))
 
 
 def _batched(records: Iterable[Record], n: int) -> Iterator[tuple[Record, ...]]:

@@ -10,8 +10,9 @@ from typing import Any
 
 from xskill.errors import BadRecord, UsageError
 from xskill.records import CONTRACTS, Node, Record, Trajectory, TreeHeader, decode
+from xskill.records.contracts import type_of
 from xskill.records.links import Key, cycle_error, cyclic
-from xskill.records.names import contract_of, wrong_stream
+from xskill.records.names import BY_TAG, NODE, TREE, contract_of, tag_of, wrong_stream
 from xskill.records.tree_rules import faults
 from xskill.streams.raw import RawRecord, iter_raw
 from xskill.streams.run import Run
@@ -81,10 +82,10 @@ def check_stream(files: Sequence[str], contract: str | None, run: Run, tell: Cal
         tree = _Tree()
 
     for raw in iter_raw(files, run.note, on_bad=bad):
-        again = raw.tag == "xskill.tree/1" and tree.goes_on_in(raw)
+        again = raw.tag == TREE and tree.goes_on_in(raw)
         if again or not tree.goes_on_in(raw):
             end_tree()
-        if raw.tag == "xskill.tree/1":
+        if raw.tag == TREE:
             tree.begin(raw)
         try:
             record = _decode(raw, contract)
@@ -95,7 +96,7 @@ def check_stream(files: Sequence[str], contract: str | None, run: Run, tell: Cal
             continue
         run.read += 1
         run.kept += 1
-        report.counts[_name(record)] += 1
+        report.counts[BY_TAG[tag_of(record)].name] += 1
         if isinstance(record, (TreeHeader, Node)):
             tree.add(record, raw)
         if isinstance(record, Trajectory):
@@ -142,7 +143,7 @@ class _Tree:
         """What is wrong with them as a tree; that their number is wrong has no line."""
         wrong = faults(self._nodes)
         if self._nodes and not self._headed and self._places[0].tag is not None:  # with --as node, nodes are enough
-            alone = BadRecord(wrong_stream("xskill.node/1", "xskill.tree/1"))
+            alone = BadRecord(wrong_stream(NODE, TREE))
             wrong = itertools.chain([(0, alone)], (fault for fault in wrong if fault[0] > 0))
         for index, error in wrong:
             place = self._places[index]
@@ -162,8 +163,4 @@ def _decode(raw: RawRecord, contract: str | None) -> Record:
         if "no `schema` field" in error.reason:
             error.reason = "no `schema` field; name the contract with --as"
         raise
-    return decode(raw.data, CONTRACTS[tag.removeprefix("xskill.").removesuffix("/1")])
-
-
-def _name(record: Record) -> str:
-    return next(name for name, kind in CONTRACTS.items() if isinstance(record, kind))
+    return decode(raw.data, type_of(tag))

@@ -18,7 +18,8 @@ from typing import Any, TypeVar
 import polars as pl
 
 from xskill.errors import BadRecord
-from xskill.records import CONTRACTS, Record, decode
+from xskill.records import Record, decode
+from xskill.records.contracts import type_of
 from xskill.records.names import has_tag, known_tag, tag_of, unknown_contract, where_from, wrong_stream
 from xskill.streams.parquet.columns import columns_of, lacking, misfit
 from xskill.streams.parquet.frames import records_of
@@ -125,7 +126,7 @@ def own_kind(frame: pl.DataFrame, name: str) -> type[Record] | None:
     tag: Any = frame["schema"][0] if frame.schema.get("schema") == pl.String else None
     if tag is None or not known_tag(tag):
         return None
-    kind = CONTRACTS[tag.removeprefix("xskill.").removesuffix("/1")]
+    kind = type_of(tag)
     if why := misfit(frame.schema, kind):
         raise BadRecord(why, file=name)
     return kind
