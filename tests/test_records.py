@@ -10,6 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from xskill.canon.mapping import STEP_FIELDS as MAPPED
+from xskill.canon.reading.episode import RawStep
+from xskill.credit.output import ARRAYS
 from xskill.errors import BadRecord
 from xskill.records import (
     CONTRACTS,
@@ -23,6 +26,10 @@ from xskill.records import (
     json_schema,
     turns,
 )
+from xskill.records.names import REGISTRY, tag_of
+from xskill.records.trajectories import CREDIT_COLUMNS, STEP_FIELDS, TURN_FIELDS
+from xskill.rollouts.arrays import STEP_NUMBERS
+from xskill.rollouts.gather import RolloutStep, TokenStep
 
 
 def line(**fields: Any) -> bytes:
@@ -122,6 +129,26 @@ def test_json_schema_of_every_contract(name: str) -> None:
         "schema",
         *(f.encode_name for f in msgspec.structs.fields(CONTRACTS[name])),
     }
+
+
+def test_what_reads_steps_in_a_form_of_its_own_uses_the_names_of_the_contract() -> None:
+    assert RawStep.__struct_fields__[: len(STEP_FIELDS)] == STEP_FIELDS
+    assert set(RawStep.__struct_fields__) - set(STEP_FIELDS) == {"name", "arguments", "role"}
+    assert set(MAPPED) - set(STEP_FIELDS) == {"name", "arguments", "role"}
+    assert set(RolloutStep.__struct_fields__) <= set(STEP_FIELDS)
+    assert set(TokenStep.__struct_fields__) == {*RolloutStep.__struct_fields__, "extra"}
+    assert set(TURN_FIELDS) < set(STEP_NUMBERS) < set(RolloutStep.__struct_fields__)
+    assert set(ARRAYS) < set(CREDIT_COLUMNS) < set(Trajectory.__struct_fields__)
+
+
+def test_every_contract_has_its_type_and_every_header_its_followers() -> None:
+    assert [(name, tag_of(kind)) for name, kind in CONTRACTS.items()] == [(c.name, c.tag) for c in REGISTRY.values()]
+    assert {c.name: c.followers for c in REGISTRY.values() if c.followers} == {
+        "tree": ("node",),
+        "credits": ("trajectory", "turn"),
+        "bank": ("skill",),
+    }
+    assert all(follower in REGISTRY for contract in REGISTRY.values() for follower in contract.followers)
 
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)

@@ -23,12 +23,12 @@ from xskill.canon.reading.episode import Place, RawEpisode, RawStep
 from xskill.canon.reading.fields import at, boolean, fail, integer, mapping, number, string, word
 from xskill.errors import BadRecord, UsageError
 from xskill.records import Parent
+from xskill.records.base import KINDS
 
 STEP_FIELDS = ("action", "observation", "thought", "kind", "name", "arguments", "role", "turn", "error", "reward",
                "logprob", "n_tokens")  # fmt: skip
 EPISODE_FIELDS = ("id", "question_id", "task", "task_type", "env", "split", "initial_observation", "success", "reward",
                   "parent.id", "parent.turn", "claim")  # fmt: skip
-_KINDS = ("action", "call", "command", "respond")
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +175,7 @@ def _step(step: Any, fields: FieldMap, path: str) -> RawStep:
                             path=path)  # fmt: skip
         made.action = as_text(action)
     if kind is not None:
-        if word(kind) not in _KINDS:
+        if word(kind) not in KINDS:
             raise fail(prefix + fields.step["kind"].text, "action, call, command or respond", kind)
         if kind != made.kind:
             made.kind = kind  # another string object of the same text would be written out as if it were no default

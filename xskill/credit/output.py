@@ -18,8 +18,9 @@ from xskill.credit.methods import Config, Credits
 from xskill.process.standard import to_stdout
 from xskill.records import CreditsHeader, Trajectory, TurnCredit, decode, encode
 from xskill.records.names import tag_of
+from xskill.records.trajectories import CREDIT_COLUMNS
 from xskill.rollouts.arrays import Rollouts
-from xskill.rollouts.original_records import CREDIT_COLUMNS, Originals, original_lines
+from xskill.rollouts.original_records import Originals, original_lines
 from xskill.streams.parquet.child import HEADER_KEY, SCHEMA_KEY
 from xskill.streams.text_out import open_lines, replacing
 from xskill.streams.write import container_of, open_output

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 import msgspec
 
 Kind = Literal["action", "call", "command", "respond"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
 Split = Literal["train", "evolve", "validation", "test"]
 Tier = Literal["general", "task", "mistake"]
 

@@ -36,6 +36,12 @@ class Step(Record, frozen=True, kw_only=True):
     extra: dict[str, Any] = {}
 
 
+STEP_FIELDS: tuple[str, ...] = Step.__struct_fields__
+"""The fields of a step. What reads or writes steps in a form of its own takes its names from here."""
+TURN_FIELDS = ("logprob", "logprob_new", "n_tokens")
+"""Those that describe the whole turn, and stand on its first step."""
+
+
 class Parent(Record, frozen=True, kw_only=True):
     """The trajectory that a branch copied its first turns from."""
 
@@ -115,6 +121,10 @@ class Trajectory(Record, frozen=True, kw_only=True, tag_field="schema", tag="xsk
     sequence_ratio: float | None = None
     """GSPO: exp of the mean token log ratio of the whole rollout."""
     skipped: str | None = None
+
+
+CREDIT_COLUMNS: tuple[str, ...] = Trajectory.__struct_fields__[Trajectory.__struct_fields__.index("advantage") :]
+"""Columns of a trajectory that credit adds, and replaces when they are there."""
 
 
 class Episode(msgspec.Struct, frozen=True, kw_only=True, tag_field="schema", tag="xskill.trajectory/1"):

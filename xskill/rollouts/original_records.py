@@ -17,22 +17,9 @@ import msgspec
 
 from xskill.errors import BadData, BadRecord
 from xskill.records import Trajectory, decode
+from xskill.records.trajectories import CREDIT_COLUMNS
 from xskill.streams.lines import iter_lines
 from xskill.streams.source import Input
-
-CREDIT_COLUMNS = (
-    "advantage",
-    "values",
-    "credits",
-    "targets",
-    "target_ratios",
-    "weights",
-    "residuals",
-    "losses",
-    "sequence_ratio",
-    "skipped",
-)
-"""Columns of a trajectory that credit adds, and replaces when they are there."""
 
 
 class FileLines:

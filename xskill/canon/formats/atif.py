@@ -24,6 +24,7 @@ from xskill.canon.reading.episode import Place, RawEpisode, RawStep
 from xskill.canon.reading.fields import at, boolean, entry, items, mapping, needed, number, string
 from xskill.errors import BadRecord
 from xskill.records import Step, Trajectory, convert
+from xskill.records.trajectories import STEP_FIELDS
 
 _FENCED = re.compile(r"```(?:json)?\s*\n(.*?)```", re.S)
 _TOP = frozenset({
@@ -219,7 +220,7 @@ def _steps(listed: list[Any], place: Place) -> tuple[Dialog, str | None]:
 
 
 def _raw(step: Step) -> RawStep:
-    made = RawStep(*(getattr(step, name) for name in Step.__struct_fields__))
+    made = RawStep(*(getattr(step, name) for name in STEP_FIELDS))
     made.extra = made.extra or None
     return made
 

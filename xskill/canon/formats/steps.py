@@ -15,6 +15,8 @@ from xskill.canon.reading.episode import Place, RawEpisode, RawStep
 from xskill.canon.reading.fields import boolean, fail, integer, items, number, string, word
 from xskill.errors import BadRecord
 from xskill.records import Parent
+from xskill.records.base import KINDS
+from xskill.records.trajectories import STEP_FIELDS
 
 _TASK = ("goal", "instruction", "task_description")
 _ENV = ("environment",)
@@ -22,12 +24,8 @@ _TOP = frozenset({
     "id", "question_id", "task", "task_type", "env", "split", "initial_observation", "success", "reward", "parent",
     "steps", "extra",
 })  # fmt: skip
-_STEP = frozenset({
-    "action", "observation", "thought", "kind", "turn", "error", "reward", "logprob", "logprob_new", "n_tokens",
-    "q", "visits", "prior", "extra", "role",
-})  # fmt: skip
+_STEP = frozenset({*STEP_FIELDS, "role"})
 _CALL = ("name", "arguments")
-_KINDS = frozenset({"action", "call", "command", "respond"})
 
 
 def detect(value: Any) -> bool:
@@ -147,7 +145,7 @@ def _rest(step: dict[str, Any], made: RawStep, index: int) -> None:
     made.thought = as_text(step.get("thought"))
     kind = step.get("kind")
     if kind is not None:
-        if word(kind) not in _KINDS:
+        if word(kind) not in KINDS:
             raise fail(path + "kind", "action, call, command or respond", kind)
         if kind != made.kind:
             made.kind = kind  # another string object of the same text would be written out as if it were no default
