@@ -1,7 +1,7 @@
 """The console blocks of the pages: commands that are run, and what they print.
 
-A block marked ``console`` holds lines that begin with ``$ `` (commands; a backslash at the end: the next line goes on)
-and, below each, what it writes to stdout. The blocks of one page are one session: they run in order in one folder that
+A block marked ``console`` holds commands (lines that begin with ``$ ``, and ``> `` where they go on) and, below each, what
+it writes to stdout. The blocks of one page are one session: they run in order in one folder that
 holds ``sample_data``. A block marked ``bash`` is shown and not run.
 """
 
@@ -17,6 +17,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+CLOSED_PIPE = 141
+LINE = "\n"
 _FENCE = re.compile(r"(?P<open>^```console\n)(?P<body>.*?)(?P<close>^```$)", re.M | re.S)
 
 
@@ -25,7 +27,7 @@ class Exchange:
     """One command of a page and what the page says that it prints."""
 
     command: str
-    """As the page shows it, without ``$ ``."""
+    """As the page shows it, without ``$ `` and ``> ``."""
     output: str
 
 
@@ -43,8 +45,8 @@ def _parse(body: str) -> Iterator[Exchange]:
             if command:
                 yield Exchange("\n".join(command), _joined(output))
             command, output = [line[2:]], []
-        elif command and not output and command[-1].endswith("\\"):
-            command.append(line)
+        elif command and not output and line.startswith("> "):
+            command.append(line[2:])
         else:
             output.append(line)
     if command:
@@ -85,7 +87,7 @@ class Session:
         }
 
     def run(self, command: str) -> tuple[int, str, str]:
-        """Exit code, stdout and stderr of one command."""
+        """Exit code, stdout and stderr of one command; a pipe that a later command closed early is no failure."""
         done = subprocess.run(
             [shutil.which("bash") or "bash", "-o", "pipefail", "-c", command],
             cwd=self.folder,
@@ -95,7 +97,8 @@ class Session:
             text=True,
             timeout=120,
         )
-        return done.returncode, _stripped(done.stdout), done.stderr
+        code = 0 if done.returncode == CLOSED_PIPE else done.returncode
+        return code, _stripped(done.stdout), done.stderr
 
 
 def _stripped(text: str) -> str:
@@ -116,7 +119,7 @@ def renewed(page: str, session: Session) -> str:
             code, out, err = session.run(exchange.command)
             if code:
                 raise RuntimeError(f"$ {exchange.command}\nexit {code}\n{err}")
-            body += f"$ {exchange.command}\n{out}"
+            body += f"$ {exchange.command.replace(LINE, LINE + '> ')}\n{out}"
         return block["open"] + body + block["close"]
 
     return _FENCE.sub(run, page)
