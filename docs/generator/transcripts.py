@@ -1,8 +1,8 @@
 """The console blocks of the pages: commands that are run, and what they print.
 
-A block marked ``console`` holds commands (lines that begin with ``$ ``, and ``> `` where they go on) and, below each, what
-it writes to stdout. The blocks of one page are one session: they run in order in one folder that
-holds ``sample_data``. A block marked ``bash`` is shown and not run.
+A block marked ``console`` holds commands (lines that begin with ``$ ``, and ``> `` where they go on) and, below each,
+what it writes to stdout. The blocks of one page are one session: they run in order in one folder that holds
+``sample_data``. A block marked ``bash`` is shown and not run.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 CLOSED_PIPE = 141
-LINE = "\n"
 _FENCE = re.compile(r"(?P<open>^```console\n)(?P<body>.*?)(?P<close>^```$)", re.M | re.S)
 
 
@@ -45,7 +44,7 @@ def _parse(body: str) -> Iterator[Exchange]:
             if command:
                 yield Exchange("\n".join(command), _joined(output))
             command, output = [line[2:]], []
-        elif command and not output and line.startswith("> "):
+        elif command and not output and (line == ">" or line.startswith("> ")):
             command.append(line[2:])
         else:
             output.append(line)
@@ -119,7 +118,14 @@ def renewed(page: str, session: Session) -> str:
             code, out, err = session.run(exchange.command)
             if code:
                 raise RuntimeError(f"$ {exchange.command}\nexit {code}\n{err}")
-            body += f"$ {exchange.command.replace(LINE, LINE + '> ')}\n{out}"
+            lines = exchange.command.split("\n")
+            body += (
+                "".join(
+                    f"{mark} {line}".rstrip() + "\n"
+                    for mark, line in zip("$" + ">" * (len(lines) - 1), lines, strict=True)
+                )
+                + out
+            )
         return block["open"] + body + block["close"]
 
     return _FENCE.sub(run, page)
