@@ -80,33 +80,38 @@ def _section(package: str, word: str, value: Any) -> str:
 
 def _signature(word: str, value: Any) -> str:
     """``name(arguments) -> result``, one argument a line where the line would be long."""
-    head = "class " if inspect.isclass(value) else ""
+    head = f"class {word}" if inspect.isclass(value) else word
     try:
         signature = inspect.signature(value)
     except (TypeError, ValueError):
-        return f"{head}{word}"
-    line = head + word + _tidy(str(signature))
-    if len(line) <= 100:
-        return line
-    parts = [_tidy(str(param)) for param in signature.parameters.values()]
-    for mark, kind in (("*", inspect.Parameter.KEYWORD_ONLY),):
-        kinds = [param.kind for param in signature.parameters.values()]
-        if kind in kinds and inspect.Parameter.VAR_POSITIONAL not in kinds:
-            parts.insert(kinds.index(kind), mark)
+        return head
+    params = [_parameter(param) for name, param in signature.parameters.items() if name not in ("self", "cls")]
+    kinds = [param.kind for name, param in signature.parameters.items() if name not in ("self", "cls")]
+    if inspect.Parameter.KEYWORD_ONLY in kinds and inspect.Parameter.VAR_POSITIONAL not in kinds:
+        params.insert(kinds.index(inspect.Parameter.KEYWORD_ONLY), "*")
     end = ""
-    if signature.return_annotation is not inspect.Signature.empty:
-        end = f" -> {_tidy(_annotation(signature.return_annotation))}"
-    return f"{head}{word}(\n" + "".join(f"    {part},\n" for part in parts) + f"){end}"
+    if signature.return_annotation is not inspect.Signature.empty and not inspect.isclass(value):
+        end = f" -> {_annotation(signature.return_annotation)}"
+    line = f"{head}({', '.join(params)}){end}"
+    return line if len(line) <= 100 else f"{head}(\n" + "".join(f"    {param},\n" for param in params) + f"){end}"
+
+
+def _parameter(param: inspect.Parameter) -> str:
+    stars = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
+    text = stars.get(param.kind, "") + param.name
+    annotated = param.annotation is not inspect.Parameter.empty
+    if annotated:
+        text += f": {_annotation(param.annotation)}"
+    if param.default is inspect.Parameter.empty:
+        return text
+    default = param.default.__name__ if inspect.isroutine(param.default) else repr(param.default)
+    shown = "..." if default.startswith("<") else re.sub(r"\bxskill\.[\w.]+\.(?=\w)", "", default)
+    return f"{text} = {shown}" if annotated else f"{text}={shown}"
 
 
 def _annotation(annotation: Any) -> str:
-    return annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
-
-
-def _tidy(text: str) -> str:
-    text = re.sub(r"\b(?:xskill\.[\w.]+|collections\.abc|typing|pathlib)\.(?=\w)", "", text)
-    text = re.sub(r"<(?:function|class|module) '?([\w.]+)'?[^>]*>", r"\1", text)
-    return re.sub(r"'([^',]*?)'(?=[,)]| =| ->|\Z)", r"\1", text) if ": '" in text else text
+    text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+    return re.sub(r"\b(?:xskill\.[\w.]+|collections\.abc|typing|pathlib)\.(?=\w)", "", text)
 
 
 def _records(members: list[tuple[str, Any]]) -> str:
