@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import inspect
 import re
 import unicodedata
@@ -48,7 +49,15 @@ def table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")
+    """One line; a bar in code is written so that every Markdown shows it as one."""
+
+    def barred(match: re.Match[str]) -> str:
+        inner = match.group(1) or match.group(2)
+        if "|" not in inner:
+            return match[0]
+        return f"<code>{html.escape(inner.strip(), quote=False).replace('|', '&#124;')}</code>"
+
+    return _CODE.sub(barred, " ".join(text.split())).replace("|", "\\|")
 
 
 def docstring(text: str | None) -> str:
