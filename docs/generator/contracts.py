@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from generator.markdown import code, docstring, escape, table
+from generator.meanings import meaning
 from xskill import records
 
 
@@ -40,7 +41,12 @@ def _record(kind: Any, seen: set[type], level: int) -> list[str]:
     rows, parts = [], []
     for field in msgspec.structs.fields(kind):
         rows.append(
-            [code(field.encode_name), code(_type(field.type)), _default(field), escape(notes.get(field.name, ""))]
+            [
+                code(field.encode_name),
+                code(_type(field.type)),
+                _default(field),
+                escape(meaning(kind.__name__, field.name, notes.get(field.name))),
+            ]
         )
         parts += [part for part in _structs(field.type) if part not in seen]
     out = [docstring(kind.__doc__), table(["field", "type", "default", "meaning"], rows)]

@@ -61,6 +61,17 @@ def test_what_is_generated_is_what_the_code_says_now() -> None:
     assert done.returncode == 0, f"{RENEW}\n{done.stdout}{done.stderr}"
 
 
+def test_every_field_of_a_contract_has_a_meaning() -> None:
+    page = (DOCS / "reference" / "contracts.md").read_text()
+    silent = re.findall(r"^(#+ \w+)$|^\| `(\w+)` \| `[^|]*` \| [^|]* \|  \|$", page, re.M)
+    place, missing = "", []
+    for heading, field in silent:
+        place = heading or place
+        if field:
+            missing.append(f"{place.strip('# ')}.{field}")
+    assert not missing, "a string below the field in xskill/records says it, or docs/generator/meanings.py"
+
+
 def targets(page: Path) -> Iterator[str]:
     """Where the links and pictures of a page lead, but for addresses."""
     for line in outside_fences(page.read_text()):
