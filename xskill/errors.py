@@ -17,6 +17,7 @@ errors are raised, and all can be imported from :mod:`xskill`::
       ├─ NoInput              66   a file that is missing or cannot be read
       │    └─ NoRecord             inputs that were read and hold no record
       ├─ CannotWrite          74   the output could not be written
+      ├─ BadPlugIn             1   an installed package adds something that cannot be used
       ├─ EvaluationFailed      1   runs of an evaluator failed
       ├─ SomeFailed            1   questions of a rollout failed
       ├─ NoWorker              1   a worker command never gave an answer
@@ -50,6 +51,10 @@ class UsageError(XskillError):
     """Options that contradict each other, or a value that an option cannot take."""
 
     exit_code = EXIT_USAGE
+
+
+class BadPlugIn(XskillError):
+    """An installed package that adds a format, a method, a policy or a worker which cannot be used."""
 
 
 class BadRecord(XskillError):
