@@ -13,11 +13,12 @@ from tests.distill.corpora import cleaning, episode
 from xskill.bank.splits import HeldOut
 from xskill.distill.experience import read_experience
 from xskill.distill.loops import loops, unanswered
-from xskill.distill.replay import multiplicity, replay, share_inside
+from xskill.distill.node_places import multiplicity, share_inside
+from xskill.distill.node_places import node_places as replay
 from xskill.mine.mining import mine
 from xskill.mine.rules import Rules
 from xskill.records import Parent, Step, Trajectory
-from xskill.tree.tile import derivation, encode, tiler
+from xskill.tree.replay import derivation, encode, tiler
 
 
 def letters(name, text, success=True, **more):

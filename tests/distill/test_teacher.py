@@ -15,7 +15,7 @@ from tests.bank.commands import xskill
 from tests.distill.corpora import cleaning, episode
 from xskill.bank.skillbank import read_bank
 from xskill.distill.experience import read_experience
-from xskill.distill.replay import replay
+from xskill.distill.node_places import node_places as replay
 from xskill.distill.routines import assess
 from xskill.distill.significance import blocks
 from xskill.distill.statistical import Limits, distill

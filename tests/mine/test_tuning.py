@@ -19,7 +19,7 @@ from xskill.mine.held_out import score
 from xskill.mine.outcomes import classify
 from xskill.mine.prepare import check_outcomes, merge_all, prepare
 from xskill.mine.rules import Gate, Rules, with_gate
-from xskill.mine.tiling import tile
+from xskill.mine.tiled_corpus import tiled as tile
 from xskill.mine.tuning import FOLDS, Grid, explore, folds, tune
 from xskill.records import Episode
 

@@ -22,7 +22,7 @@ from xskill.tree.occurrences import Choices, build, spans_of, why_not
 from xskill.tree.offline_instances import offline_reward, score
 from xskill.tree.profiles import Profiles
 from xskill.tree.prompts import Template, prompt_of, read_template
-from xskill.tree.tile import tiler
+from xskill.tree.replay import tiler
 from xskill.tree.xtree import write_tree
 
 TREE = grow(

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from xskill.bank.prompt import render_prompt
-from xskill.bank.retrieve import Hit
+from xskill.bank.retrieval import Hit
 from xskill.errors import BadRecord
 from xskill.streams.raw import iter_raw
 from xskill.streams.run import Run

@@ -45,7 +45,7 @@ def command(
 
     from xskill.bank.embed import encoder
     from xskill.bank.prompt import render_prompt
-    from xskill.bank.retrieve import build_index, retrieve
+    from xskill.bank.retrieval import build_index, retrieve
     from xskill.bank.skillbank import read_bank
     from xskill.bank.task_files import Task, read_tasks, retrieved_row
     from xskill.streams.run import Run

@@ -159,7 +159,7 @@ def _skills(shared: Shared, run: Run) -> tuple[Callable[[str | None, str | None]
     """What finds the skills for a task, and the version of the bank they come from."""
     if shared.bank is None:
         return lambda task, task_type: [], None
-    from xskill.bank.retrieve import build_index, retrieve
+    from xskill.bank.retrieval import build_index, retrieve
     from xskill.bank.skillbank import read_bank
 
     bank = read_bank(shared.bank, run)

@@ -29,7 +29,8 @@ def tile(
     from xskill.streams.read import read_records
     from xskill.streams.run import Run
     from xskill.streams.write import open_output
-    from xskill.tree.tile import each_good, tiled, tiler
+    from xskill.tree.replay import tiler
+    from xskill.tree.tiles import each_good, tiled
     from xskill.tree.xtree import read_tree
 
     one_stdin(tree, files or ["-"])
@@ -87,8 +88,9 @@ def instances(
     from xskill.streams.write import open_output
     from xskill.tree.occurrences import Ablation, Choices, Curriculum, build, why_not
     from xskill.tree.prompts import Template, read_template
+    from xskill.tree.replay import tiler
     from xskill.tree.reward import refuse_failures
-    from xskill.tree.tile import each_good, tiler
+    from xskill.tree.tiles import each_good
     from xskill.tree.trainer_rows import write_rows
     from xskill.tree.xtree import read_tree
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from xskill.array_types import Ints32
+from xskill.array_types import Ints32, Ints64
 from xskill.distill.experience import Experience
-from xskill.distill.replay import Positions, multiplicity, share_inside
+from xskill.distill.node_places import multiplicity, share_inside
 from xskill.distill.significance import Blocks, p_value
 from xskill.mine.association import wilson
 from xskill.records import Node
@@ -31,7 +31,7 @@ class Routine:
     """
 
     node: Node
-    starts: Positions
+    starts: Ints64
     """Occurrences in the scope."""
     holders: Ints32
     """Episodes in the scope that hold it, ascending."""
@@ -69,7 +69,7 @@ class Routine:
 
 def assess(
     tree: XTree,
-    found: Mapping[str, Positions],
+    found: Mapping[str, Ints64],
     experience: Experience,
     within: Blocks,
     *,
@@ -97,7 +97,7 @@ def assess(
     positives = np.bincount(stratum[corpus.outcome == outcome], minlength=n_strata)
     sizes = np.bincount(stratum, minlength=n_strata)
     episode_of = experience.episode_of
-    scopes: dict[int | None, list[tuple[Node, Positions, Ints32, tuple[str, ...]]]] = {}
+    scopes: dict[int | None, list[tuple[Node, Ints64, Ints32, tuple[str, ...]]]] = {}
     for node in tree.nodes:
         starts = found[node.id]
         episodes = episode_of[starts]
@@ -153,7 +153,7 @@ def enough_types(n_types: int, min_families: int | None) -> int:
     return min_families if min_families is not None else max(2, -(-n_types // 2))
 
 
-def choose(routines: Sequence[Routine], tree: XTree, found: Mapping[str, Positions], most: int) -> list[Routine]:
+def choose(routines: Sequence[Routine], tree: XTree, found: Mapping[str, Ints64], most: int) -> list[Routine]:
     """The first ``most`` routines of a ranking that are no repetition of another.
 
     Left out is a routine that mostly (>= 80%) occurs inside another chosen one; and of the longer variants of a chosen

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 import msgspec
 import numpy as np
 
+from xskill.array_types import Ints64
 from xskill.bank.prompt import render_prompt
 from xskill.bank.similarity import near_duplicate
 from xskill.distill.experience import Experience
 from xskill.distill.lessons import Lesson
 from xskill.distill.mistakes import assess_standstills, routine_mistake, standstills
+from xskill.distill.node_places import places_in
 from xskill.distill.plain_words import telling
-from xskill.distill.replay import Positions, replays
 from xskill.distill.routines import Routine, assess, choose, enough_types, judged
 from xskill.distill.significance import SIGNIFICANT, blocks, q_values
 from xskill.distill.skill_text import routine_skill
@@ -79,10 +80,10 @@ def distill(
     """
     tree = tree if tree is not None else mine(experience.corpus, Rules())
     failure_tree = _failure_tree(experience)
-    found, failing = replays([tree, failure_tree], experience.corpus)
+    found, failing = places_in([tree, failure_tree], experience.corpus)
     within = blocks(experience.corpus)
 
-    def assessed(tree: XTree, found: Mapping[str, Positions], outcome: int) -> list[Routine]:
+    def assessed(tree: XTree, found: Mapping[str, Ints64], outcome: int) -> list[Routine]:
         return assess(
             tree,
             found,

@@ -19,7 +19,7 @@ from xskill.mine.resampling import adjust, permutation_minima, stability
 from xskill.mine.residual import remembered, rest
 from xskill.mine.rules import Rules
 from xskill.mine.tally import FAILED, SUCCEEDED, Tally, gather, mined_outcome, stratified, tally
-from xskill.mine.tiling import tile
+from xskill.mine.tiled_corpus import tiled
 from xskill.records import Corpus as CorpusInfo
 from xskill.records import TreeHeader
 from xskill.tree.xtree import XTree
@@ -145,6 +145,6 @@ def mine(
         task_types=len(corpus.task_type.names),
         name=name,
         config=choices,
-        extra=remembered(counts.replaced, rest(corpus, tile(prepared.sequence, merges))) if resumable else None,
+        extra=remembered(counts.replaced, rest(corpus, tiled(prepared.sequence, merges))) if resumable else None,
     )
     return XTree(header, tuple(nodes))

@@ -11,8 +11,8 @@ from xskill.array_types import Ints32
 from xskill.errors import BadData
 from xskill.mine.corpus import Corpus
 from xskill.mine.layout import Sequence, index_pairs
-from xskill.mine.runs import disjoint
-from xskill.mine.tiling import Tiles
+from xskill.mine.tiled_corpus import Tiles
+from xskill.tree.replay_arrays import from_the_left
 from xskill.tree.xtree import XTree
 
 Triple = tuple[int, int, int]
@@ -86,7 +86,7 @@ def rest(corpus: Corpus, tiles: Tiles) -> list[Rest]:
     for pair in np.argsort(-np.diff(index.first), kind="stable")[:KEPT].tolist():
         places = index.order[index.first[pair] : index.first[pair + 1]]
         u, v = int(index.left[pair]), int(index.right[pair])
-        taken = disjoint(places, 1) if u == v else places
+        taken = from_the_left(places, 1) if u == v else places
         counts = (tiles.episode[places], tiles.episode[taken], np.unique(tiles.episode[places]))
         rows.append(Rest(names[u], names[v], *(_by_outcome(corpus, episodes) for episodes in counts)))
     return rows

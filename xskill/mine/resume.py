@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from collections.abc import Sequence as Many
 from dataclasses import replace
 from typing import Any
 
@@ -23,17 +24,17 @@ import numpy as np
 from xskill.errors import BadData, UsageError
 from xskill.mine.branches import Branches
 from xskill.mine.corpus import Corpus, encode_episodes
-from xskill.mine.layout import index_pairs, lay_out
+from xskill.mine.layout import SEPARATOR, Sequence, index_pairs, lay_out
 from xskill.mine.merges import Merge, Miner
 from xskill.mine.mining import tree_header
 from xskill.mine.nodes import describe
-from xskill.mine.outcomes import Prior, classify
-from xskill.mine.replay import replay
+from xskill.mine.outcomes import IGNORED, Classes, Prior, classify
 from xskill.mine.residual import KEPT, Facts, Memory, Rest, Triple, added, recall, remembered, rest
 from xskill.mine.rules import Rules
 from xskill.mine.tally import FAILED, SUCCEEDED, Tally, gather, pooled, tally
-from xskill.mine.tiling import Tiles, tile
+from xskill.mine.tiled_corpus import Tiles, tiled
 from xskill.records import Episode, Node, encode
+from xskill.tree.replay_arrays import GAP, INSIDE, cells_of, replay
 from xskill.tree.xtree import XTree
 
 
@@ -74,7 +75,7 @@ def grow(tree: XTree, corpus: Corpus, rules: Rules, name: str | None = None) -> 
     """
     memory, facts = recall(tree)
     classes = classify(corpus.outcome, rules)
-    sequence, merges = replay(corpus, tree, classes, rules)
+    sequence, merges = _with_merges(corpus, tree, classes, rules)
     old = _recalled(tree, memory, facts)
     symbol = {name: number for number, name in enumerate(_names(corpus, len(merges)))}
     prior = _prior(old, memory, symbol, rules)
@@ -108,6 +109,35 @@ def grow(tree: XTree, corpus: Corpus, rules: Rules, name: str | None = None) -> 
     return XTree(header, (*known, *nodes[len(known) :]))
 
 
+def _with_merges(corpus: Corpus, tree: XTree, classes: Classes, rules: Rules) -> tuple[Sequence, list[Merge]]:
+    """The corpus after the tree's merges, and a :class:`Merge` for each node.
+
+    Frequency and positions are those of this corpus, rate and score the tree's own. The vocabulary of the corpus holds
+    the tree's primitives; symbols of the replay are those of mining less one, for it has no separator.
+    """
+    fresh = lay_out(corpus, max(rules.max_skills, len(tree.nodes)))
+    number = {name: symbol for symbol, name in enumerate(_names(corpus, len(tree.nodes)))}
+    number.update((node.id, len(corpus.tokens) + 1 + rank) for rank, node in enumerate(tree.nodes))
+    children = [(number[node.children[0]], number[node.children[1]]) for node in tree.nodes]
+    line = fresh.symbols.astype(np.int32) - 1
+    line[line == SEPARATOR - 1] = GAP
+    replayed = replay(line, [(u - 1, v - 1) for u, v in children], cells_of(line, len(corpus.tokens)))
+    merges = []
+    size = [1] * (len(corpus.tokens) + 1)
+    for node, (u, v), adjacent, taken in zip(tree.nodes, children, replayed.adjacent, replayed.starts, strict=True):
+        counted = taken if rules.self_pairs == "disjoint" else adjacent
+        frequency = int((classes[fresh.episode[counted]] != IGNORED).sum())
+        merges.append(Merge(u, v, frequency, node.outcome_rate or 1.0, node.score or 0.0, taken.astype(np.int32)))
+        size.append(size[u] + size[v])
+    starts = np.flatnonzero(replayed.line != INSIDE)
+    spans = replayed.line[starts] + 1
+    lengths = np.array(size, np.int32)
+    symbols = np.zeros_like(fresh.symbols)
+    symbols[starts] = spans
+    symbols[starts + lengths[spans] - 1] = spans
+    return Sequence(symbols, starts, fresh.episode, lengths), merges
+
+
 def _ancestor(tree: XTree) -> dict[str, Any]:
     return {"tree": tree_hash(tree), "episodes": tree.header.corpus.n_trajectories, "nodes": len(tree.nodes)}
 
@@ -123,7 +153,7 @@ def _names(corpus: Corpus, n_nodes: int) -> list[str]:
     return ["", *corpus.tokens, *(f"S{index}" for index in range(n_nodes))]
 
 
-def _expansions(corpus: Corpus, merges: Sequence[Merge]) -> list[tuple[int, ...]]:
+def _expansions(corpus: Corpus, merges: Many[Merge]) -> list[tuple[int, ...]]:
     expansions: list[tuple[int, ...]] = [(), *((symbol,) for symbol in range(1, len(corpus.tokens) + 1))]
     for merge in merges:
         expansions.append(expansions[merge.left] + expansions[merge.right])
@@ -131,7 +161,7 @@ def _expansions(corpus: Corpus, merges: Sequence[Merge]) -> list[tuple[int, ...]
 
 
 def _tiles(corpus: Corpus, merges: list[Merge]) -> Tiles:
-    return tile(lay_out(corpus, len(merges)), merges)
+    return tiled(lay_out(corpus, len(merges)), merges)
 
 
 def _both(pair: Rest, symbol: Mapping[str, int]) -> bool:
@@ -177,7 +207,7 @@ def _prior(old: Tally, memory: Memory, symbol: Mapping[str, int], rules: Rules) 
     return Prior(int(old.corpus[FAILED:].sum()), int(old.corpus[mined]), counts)
 
 
-def _extended(old: Tally, taken: Sequence[Rest | None], merges: Sequence[Merge], first: int) -> Tally:
+def _extended(old: Tally, taken: Many[Rest | None], merges: Many[Merge], first: int) -> Tally:
     """The old counts with a row for each new node: what the tree remembers of its pair."""
     nothing = (0, 0, 0)
     replaced = np.array([pair.disjoint if pair else nothing for pair in taken], np.int64).reshape(-1, 3)
@@ -222,7 +252,7 @@ def _summed(before: Node, now: Node, counts: Tally, rules: Rules) -> Node:
     )
 
 
-def _left(old: Sequence[Rest], taken: Sequence[Rest], new: Sequence[Rest]) -> list[Rest]:
+def _left(old: Many[Rest], taken: Many[Rest], new: Many[Rest]) -> list[Rest]:
     """The pairs of old and new episodes that no merge took, the most frequent first."""
     gone = {(pair.left, pair.right) for pair in taken}
     found = {(pair.left, pair.right): pair for pair in old if (pair.left, pair.right) not in gone}

@@ -9,9 +9,10 @@ from typing import Any
 from xskill.records import Episode, Node
 from xskill.text.terminal import clean_line
 from xskill.tree.numbers import count, p_value, percent, share
+from xskill.tree.replay import tiler
 from xskill.tree.routine import chain
 from xskill.tree.summary import adjusted_p
-from xskill.tree.tile import own_tiles, tiler
+from xskill.tree.tiles import own_tiles
 from xskill.tree.xtree import XTree, success_rate
 
 Numbers = dict[str, float | int | None]

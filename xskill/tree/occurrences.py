@@ -16,7 +16,8 @@ from xskill.records.instances import STEP_SHARE
 from xskill.tree.offline_instances import completion_bonus
 from xskill.tree.profiles import Profiles, goal_options
 from xskill.tree.prompts import Template, prompt_of
-from xskill.tree.tile import Tiler, derivation, encode, own_start
+from xskill.tree.replay import Tiler, derivation, encode
+from xskill.tree.tiles import own_start
 
 Ablation = Literal["random-span", "outcome"]
 Curriculum = Literal["depth", "none"]

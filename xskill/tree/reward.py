@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xskill.errors import BadData, UsageError
-from xskill.tree.tile import Tiler, encode, tiler
+from xskill.tree.replay import Tiler, encode, tiler
 from xskill.tree.xtree import XTree, success_rate
 
 STD_FLOOR = 1e-6
@@ -68,7 +68,7 @@ class Bonus:
         return self.of_symbols([symbol for symbol, _ in encode(self.tiler, actions)], len(actions))
 
     def of_symbols(self, symbols: Sequence[int], n_actions: int) -> float:
-        """The same for a tiling (symbols of :func:`xskill.tree.tile.encode`) of ``n_actions`` actions."""
+        """The same for a tiling (symbols of :func:`xskill.tree.replay.encode`) of ``n_actions`` actions."""
         first, last = self.tiler.n_primitives, self.tiler.width - 1
         nodes = {symbol - first for symbol in symbols if first <= symbol < last}
         return self.of_worths([self.worth[node] for node in nodes], n_actions)

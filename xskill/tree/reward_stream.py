@@ -17,11 +17,11 @@ from xskill.records import Parent, Trajectory, check_aligned, decode, turns
 from xskill.records.names import explained
 from xskill.streams.raw import iter_raw
 from xskill.streams.run import Run
-from xskill.tree.batch import as_json, encode_all
+from xskill.tree.many_episodes import as_json, encode_all
 from xskill.tree.potential import potentials, shaping_terms
+from xskill.tree.replay import encode
 from xskill.tree.reward import Bonus, Shaping, shape_group
-from xskill.tree.tile import as_tiles
-from xskill.tree.tile import encode as tiling
+from xskill.tree.tiles import as_tiles
 
 Outcome = Literal["success", "reward"]
 SKIPPED = "no outcome"
@@ -197,7 +197,7 @@ def with_potential(record: Trajectory, bonus: Bonus, scale: float, gamma: float)
     on_steps: list[float | None] = [None] * len(record.actions)
     for step, term in zip(first_steps, terms, strict=True):
         on_steps[step] = term
-    pieces = tiling(bonus.tiler, record.actions)
+    pieces = encode(bonus.tiler, record.actions)
     return msgspec.structs.replace(record, tiles=as_tiles(bonus.tiler, record.actions, pieces), shaping=on_steps)
 
 
