@@ -13,7 +13,7 @@ from xskill.commands.types import INPUT, SIDE, finite
 
 if TYPE_CHECKING:
     from xskill.records import Trajectory
-    from xskill.sampling.drive import Job
+    from xskill.sampling.drive import QuestionJob
     from xskill.sampling.whole_rollout import Sampling
     from xskill.streams.run import Run
 
@@ -76,7 +76,7 @@ def run_rollout(
     run: Run,
     shared: Shared,
     config: dict[str, Any],
-    jobs: Sequence[Job],
+    jobs: Sequence[QuestionJob],
     given: Mapping[str, Sequence[Trajectory]] | None = None,
 ) -> Sampling:
     """Sample all jobs and write what was finished; then call :func:`leave` outside the run.

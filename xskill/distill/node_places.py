@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from xskill.array_types import Ints64
-from xskill.mine.corpus import Corpus
+from xskill.mine.corpus import CodedCorpus
 from xskill.tree.replay_arrays import GAP, cells_of, replay
 from xskill.tree.xtree import XTree
 
 
-def node_places(tree: XTree, corpus: Corpus) -> dict[str, Ints64]:
+def node_places(tree: XTree, corpus: CodedCorpus) -> dict[str, Ints64]:
     """Node id → first steps of its occurrences (indices into ``corpus.steps``), ascending.
 
     The merges are applied in id order, greedily from the left, never across episodes (docs/methods/x-tree.md, tiling),
@@ -22,7 +22,7 @@ def node_places(tree: XTree, corpus: Corpus) -> dict[str, Ints64]:
     return places_in([tree], corpus)[0]
 
 
-def places_in(trees: Sequence[XTree], corpus: Corpus) -> list[dict[str, Ints64]]:
+def places_in(trees: Sequence[XTree], corpus: CodedCorpus) -> list[dict[str, Ints64]]:
     """:func:`node_places` of several trees; the corpus is laid out once."""
     narrow = len(corpus.tokens) + max(len(tree.nodes) for tree in trees) < 2**15
     line = np.insert(corpus.step_tokens().astype(np.int16 if narrow else np.int32), corpus.starts[1:], GAP)

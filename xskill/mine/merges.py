@@ -19,7 +19,7 @@ from xskill.array_types import Ints32
 from xskill.mine.board import Board, Ranks
 from xskill.mine.layout import SEPARATOR, PairIndex, Sequence
 from xskill.mine.outcomes import GOOD, IGNORED, Classes, Counts, Prior, count, has_outcome
-from xskill.mine.rules import Gate, Rules
+from xskill.mine.rules import Gate, MineRules
 from xskill.mine.runs import Runs
 from xskill.tree.replay_arrays import from_the_left
 
@@ -61,7 +61,7 @@ class Miner:
         classes: Classes,
         families: Ints32,
         expansions: Many[tuple[int, ...]],
-        rules: Rules,
+        rules: MineRules,
         prior: Prior = Prior(),
         gates: Many[Gate] | None = None,
     ) -> None:

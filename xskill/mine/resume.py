@@ -23,22 +23,22 @@ import numpy as np
 
 from xskill.errors import BadData, UsageError
 from xskill.mine.branches import Branches
-from xskill.mine.corpus import Corpus, encode_episodes
+from xskill.mine.corpus import CodedCorpus, encode_episodes
 from xskill.mine.layout import SEPARATOR, Sequence, index_pairs, lay_out
 from xskill.mine.merges import Merge, Miner
 from xskill.mine.mining import tree_header
 from xskill.mine.nodes import describe
 from xskill.mine.outcomes import IGNORED, Classes, Prior, classify
 from xskill.mine.residual import KEPT, Facts, Memory, Rest, Triple, added, recall, remembered, rest
-from xskill.mine.rules import Rules
-from xskill.mine.tally import FAILED, SUCCEEDED, Tally, gather, pooled, tally
+from xskill.mine.rules import MineRules
+from xskill.mine.tally import FAILED, SUCCEEDED, NodeTally, gather, pooled, tally
 from xskill.mine.tiled_corpus import Tiles, tiled
 from xskill.records import Episode, Node, encode
 from xskill.tree.replay_arrays import GAP, INSIDE, cells_of, replay
 from xskill.tree.xtree import XTree
 
 
-def rules_of(tree: XTree, changes: Mapping[str, Any]) -> Rules:
+def rules_of(tree: XTree, changes: Mapping[str, Any]) -> MineRules:
     """The rules in a tree's header, with the options that were given (those not None) on top.
 
     Raises:
@@ -46,7 +46,7 @@ def rules_of(tree: XTree, changes: Mapping[str, Any]) -> Rules:
         UsageError: the options ask for another outcome, or another part of the episodes.
     """
     try:
-        rules = msgspec.convert(tree.header.config, Rules)
+        rules = msgspec.convert(tree.header.config, MineRules)
     except msgspec.ValidationError as error:
         raise BadData(f"--resume: the tree's config holds no rules: {error}") from None
     changed = replace(rules, **{name: value for name, value in changes.items() if value is not None})
@@ -55,13 +55,13 @@ def rules_of(tree: XTree, changes: Mapping[str, Any]) -> Rules:
     return changed
 
 
-def encode_for(tree: XTree, episodes: Iterable[Episode], branches: Branches | None = None) -> Corpus:
+def encode_for(tree: XTree, episodes: Iterable[Episode], branches: Branches | None = None) -> CodedCorpus:
     """Code new episodes, with the tree's primitives in the vocabulary."""
     also = {token for node in tree.nodes for token in node.expansion}
     return encode_episodes(episodes, also, branches=branches)
 
 
-def grow(tree: XTree, corpus: Corpus, rules: Rules, name: str | None = None) -> XTree:
+def grow(tree: XTree, corpus: CodedCorpus, rules: MineRules, name: str | None = None) -> XTree:
     """The tree, grown by new episodes.
 
     Args:
@@ -109,7 +109,7 @@ def grow(tree: XTree, corpus: Corpus, rules: Rules, name: str | None = None) -> 
     return XTree(header, (*known, *nodes[len(known) :]))
 
 
-def _with_merges(corpus: Corpus, tree: XTree, classes: Classes, rules: Rules) -> tuple[Sequence, list[Merge]]:
+def _with_merges(corpus: CodedCorpus, tree: XTree, classes: Classes, rules: MineRules) -> tuple[Sequence, list[Merge]]:
     """The corpus after the tree's merges, and a :class:`Merge` for each node.
 
     Frequency and positions are those of this corpus, rate and score the tree's own. The vocabulary of the corpus holds
@@ -148,19 +148,19 @@ def tree_hash(tree: XTree) -> str:
     return "sha256:" + hashlib.sha256(b"\n".join(lines)).hexdigest()
 
 
-def _names(corpus: Corpus, n_nodes: int) -> list[str]:
+def _names(corpus: CodedCorpus, n_nodes: int) -> list[str]:
     """Names of the symbols, as in :class:`xskill.mine.nodes.Shapes`."""
     return ["", *corpus.tokens, *(f"S{index}" for index in range(n_nodes))]
 
 
-def _expansions(corpus: Corpus, merges: Many[Merge]) -> list[tuple[int, ...]]:
+def _expansions(corpus: CodedCorpus, merges: Many[Merge]) -> list[tuple[int, ...]]:
     expansions: list[tuple[int, ...]] = [(), *((symbol,) for symbol in range(1, len(corpus.tokens) + 1))]
     for merge in merges:
         expansions.append(expansions[merge.left] + expansions[merge.right])
     return expansions
 
 
-def _tiles(corpus: Corpus, merges: list[Merge]) -> Tiles:
+def _tiles(corpus: CodedCorpus, merges: list[Merge]) -> Tiles:
     return tiled(lay_out(corpus, len(merges)), merges)
 
 
@@ -168,12 +168,12 @@ def _both(pair: Rest, symbol: Mapping[str, int]) -> bool:
     return pair.left in symbol and pair.right in symbol
 
 
-def _recalled(tree: XTree, memory: Memory, facts: Facts) -> Tally:
+def _recalled(tree: XTree, memory: Memory, facts: Facts) -> NodeTally:
     """The tree's own counts; what it does not tell by outcome stands under unknown."""
     rows = [(n.episodes or 0, n.episodes_known or 0, n.episodes_success or 0) for n in tree.nodes]
     tiles = [((n.tiles or 0) - (n.tiles_success or 0), 0, n.tiles_success or 0) for n in tree.nodes]
     n_episodes = tree.header.corpus.n_trajectories or 0
-    return Tally(
+    return NodeTally(
         replaced=np.array(memory.replaced, np.int64).reshape(-1, 3),
         episodes=np.array([_split(*row) for row in rows], np.int64).reshape(-1, 3),
         tiles=np.array(tiles, np.int64).reshape(-1, 3),
@@ -192,7 +192,7 @@ def _split(n: int, known: int, succeeded: int) -> Triple:
     return n - known, known - succeeded, succeeded
 
 
-def _prior(old: Tally, memory: Memory, symbol: Mapping[str, int], rules: Rules) -> Prior:
+def _prior(old: NodeTally, memory: Memory, symbol: Mapping[str, int], rules: MineRules) -> Prior:
     """What the old episodes add to the counts of the pairs that the tree remembers."""
     mined = SUCCEEDED if rules.outcome == "success" else FAILED
     counts = {}
@@ -207,7 +207,7 @@ def _prior(old: Tally, memory: Memory, symbol: Mapping[str, int], rules: Rules) 
     return Prior(int(old.corpus[FAILED:].sum()), int(old.corpus[mined]), counts)
 
 
-def _extended(old: Tally, taken: Many[Rest | None], merges: Many[Merge], first: int) -> Tally:
+def _extended(old: NodeTally, taken: Many[Rest | None], merges: Many[Merge], first: int) -> NodeTally:
     """The old counts with a row for each new node: what the tree remembers of its pair."""
     nothing = (0, 0, 0)
     replaced = np.array([pair.disjoint if pair else nothing for pair in taken], np.int64).reshape(-1, 3)
@@ -217,7 +217,7 @@ def _extended(old: Tally, taken: Many[Rest | None], merges: Many[Merge], first: 
         for child in (merge.left, merge.right):
             if child >= first:
                 tiles[child - first] -= count
-    return Tally(
+    return NodeTally(
         np.concatenate([old.replaced, replaced]),
         np.concatenate([old.episodes, episodes]),
         np.maximum(tiles, 0),
@@ -231,7 +231,7 @@ _KEPT = ("example", "pattern", "slots")
 """What a node of the tree keeps as it is."""
 
 
-def _summed(before: Node, now: Node, counts: Tally, rules: Rules) -> Node:
+def _summed(before: Node, now: Node, counts: NodeTally, rules: MineRules) -> Node:
     """The tree's node with the counts of both; its rate is that of all replaced occurrences."""
     mined = SUCCEEDED if rules.outcome == "success" else FAILED
     row = counts.replaced[int(before.id[1:])]

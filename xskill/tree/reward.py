@@ -106,7 +106,7 @@ def bonus_of(tree: XTree) -> Bonus:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class ShapedGroup:
     """The rollouts of one question, shaped."""
 
     weight: float
@@ -117,7 +117,7 @@ class Group:
 
 def shape_group(
     outcomes: Sequence[float], bonuses: Sequence[float], shaping: Shaping, *, success: float | None = None
-) -> Group:
+) -> ShapedGroup:
     """Shape the rewards of one group of rollouts.
 
     Args:
@@ -131,11 +131,11 @@ def shape_group(
     """
     n = len(outcomes)
     if n == 0:
-        return Group(0.0, [], [])
+        return ShapedGroup(0.0, [], [])
     weight = shaping.weight(math.fsum(outcomes) / n if success is None else success)
     most = max(bonuses)
     rewards = [outcome + shaping.added(weight, bonus, most) for outcome, bonus in zip(outcomes, bonuses, strict=True)]
-    return Group(weight, rewards, normalised(rewards))
+    return ShapedGroup(weight, rewards, normalised(rewards))
 
 
 def normalised(rewards: Sequence[float]) -> list[float]:
