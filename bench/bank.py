@@ -6,7 +6,7 @@ import random
 import time
 
 from bench.measure import machine
-from xskill.bank.retrieve import build_index, retrieve
+from xskill.bank.retrieval import build_index, retrieve
 from xskill.bank.skillbank import make_bank
 from xskill.records import Skill
 

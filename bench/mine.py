@@ -26,17 +26,17 @@ import numpy as np
 
 from bench.measure import machine
 from xskill.mine.board import Board
-from xskill.mine.corpus import Corpus, Labels
+from xskill.mine.corpus import CodedCorpus, Labels
 from xskill.mine.merges import Merge
 from xskill.mine.mining import mine
 from xskill.mine.outcomes import classify
 from xskill.mine.prepare import merge_all, prepare
-from xskill.mine.rules import Rules
+from xskill.mine.rules import MineRules
 
 VOCABULARY = 1000
 MERGES = 1000
 FIRST = 0xE000
-BPE = Rules(p_length=0.0, p_success=0.0, eta=0.0, min_frequency=2, max_length=2**30, max_skills=MERGES)
+BPE = MineRules(p_length=0.0, p_success=0.0, eta=0.0, min_frequency=2, max_length=2**30, max_skills=MERGES)
 
 
 def make_episodes(n_steps: int, mean_length: int, seed: int = 0) -> list[str]:
@@ -68,7 +68,7 @@ def make_episodes(n_steps: int, mean_length: int, seed: int = 0) -> list[str]:
     return episodes
 
 
-def code(episodes: list[str]) -> Corpus:
+def code(episodes: list[str]) -> CodedCorpus:
     """Strings → integer-coded corpus."""
     points = np.frombuffer("".join(episodes).encode("utf-32-le"), "<u4").astype(np.int32) - FIRST
     starts = np.concatenate([[0], np.cumsum(np.fromiter(map(len, episodes), np.int64, len(episodes)))])
@@ -78,7 +78,7 @@ def code(episodes: list[str]) -> Corpus:
     tokens = tuple(chr(FIRST + int(point)) for point in used)
     n = len(episodes)
     nothing = Labels(np.full(n, -1, np.int32), ())
-    return Corpus(
+    return CodedCorpus(
         tokens=tokens,
         actions=tuple((token,) for token in tokens),
         token_of=np.arange(len(tokens), dtype=np.int32),
@@ -92,7 +92,7 @@ def code(episodes: list[str]) -> Corpus:
     )
 
 
-def xskill_merges(episodes: list[str]) -> tuple[Corpus, list[Merge]]:
+def xskill_merges(episodes: list[str]) -> tuple[CodedCorpus, list[Merge]]:
     corpus = code(episodes)
     return corpus, merge_all(prepare(corpus, MERGES), classify(corpus.outcome, BPE), BPE)
 

@@ -22,7 +22,7 @@ import numpy as np
 from xskill.engines.local import Local
 from xskill.mine.corpus import encode_episodes
 from xskill.mine.mining import Questions, mine
-from xskill.mine.rules import Rules
+from xskill.mine.rules import MineRules
 from xskill.records import Episode
 from xskill.tree.xtree import XTree
 
@@ -33,7 +33,7 @@ EFFECTS = (2.0, 0.0, -2.0)
 SEEDS = 5
 CORPORA = 200
 PERMUTATIONS = 99
-FREQUENCY = Rules(p_success=0.0)
+FREQUENCY = MineRules(p_success=0.0)
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def by_saving(tree: XTree) -> list[Routine]:
 
 
 def x_tree(data: Planted) -> list[Routine]:
-    return by_saving(mine(encode_episodes(data.episodes), Rules()))
+    return by_saving(mine(encode_episodes(data.episodes), MineRules()))
 
 
 def frequency_bpe(data: Planted) -> list[Routine]:
@@ -129,7 +129,7 @@ MINERS: dict[str, tuple[str | None, Callable[[Planted], list[Routine]]]] = {
 
 def raising_by(data: Planted, field: str) -> set[Routine]:
     """Nodes that the tree calls success-raising at 5%."""
-    tree = mine(encode_episodes(data.episodes), Rules(), Questions(permutations=PERMUTATIONS, seed=1))
+    tree = mine(encode_episodes(data.episodes), MineRules(), Questions(permutations=PERMUTATIONS, seed=1))
     return {tuple(node.expansion) for node in tree.nodes if (getattr(node, field) or 0.0) < 0.05}
 
 
@@ -207,7 +207,7 @@ def shuffled(number: int) -> tuple[bool, bool]:
     episodes = [
         Episode(id=episode.id, actions=episode.actions, success=bool(rng.random() < 0.5)) for episode in data.episodes
     ]
-    rules = Rules(min_success_rate=0.7)
+    rules = MineRules(min_success_rate=0.7)
     tree = mine(encode_episodes(episodes), rules, Questions(permutations=PERMUTATIONS, seed=number))
     return (
         any((node.p_adjusted or 1.0) < 0.05 for node in tree.nodes),

@@ -13,7 +13,7 @@ from pathlib import Path
 from bench.measure import machine
 from xskill.records import Trajectory
 from xskill.sampling.canonical_names import Namer
-from xskill.sampling.drive import Job, Setting, Stop
+from xskill.sampling.drive import QuestionJob, Setting, Stop
 from xskill.sampling.expand import expand
 from xskill.sampling.growing_episode import Question, Sampler
 from xskill.sampling.protocol import Task
@@ -77,7 +77,7 @@ def _row(name: str, sampler: Callable[[Question], Sampler], argument: list[str],
             skills_for=lambda task, task_type: [],
         )
         per_question = {"expand": 12 * LENGTH * 0.68, "puct": 1400.0}[name.split(",")[0]]
-        work = [Job(Task(id=f"q{n}"), sampler) for n in range(round(TURNS / per_question))]
+        work = [QuestionJob(Task(id=f"q{n}"), sampler) for n in range(round(TURNS / per_question))]
         sampling = Sampling(setting, Namer("generic"), Stop(), run)
         wall, cpu = time.perf_counter(), time.process_time()
         with open_output(f"{folder}/out.jsonl", kind=Trajectory) as out:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.bank.commands import xskill
 from xskill.bank.embed import encoder
-from xskill.bank.retrieve import STOP_WORDS, build_index, retrieve
+from xskill.bank.retrieval import STOP_WORDS, build_index, retrieve
 from xskill.bank.similarity import words
 from xskill.bank.skillbank import make_bank, write_bank
 from xskill.errors import UsageError

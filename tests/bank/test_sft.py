@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.bank.commands import xskill
-from xskill.bank.retrieve import build_index
+from xskill.bank.retrieval import build_index
 from xskill.bank.sft import SYSTEM, demonstration, follow
 from xskill.bank.skillbank import make_bank, write_bank
 from xskill.records import Skill, Step, Trajectory, encode

@@ -13,11 +13,12 @@ from tests.distill.corpora import cleaning, episode
 from xskill.bank.splits import HeldOut
 from xskill.distill.experience import read_experience
 from xskill.distill.loops import loops, unanswered
-from xskill.distill.replay import multiplicity, replay, share_inside
+from xskill.distill.node_places import multiplicity, share_inside
+from xskill.distill.node_places import node_places as replay
 from xskill.mine.mining import mine
-from xskill.mine.rules import Rules
+from xskill.mine.rules import MineRules
 from xskill.records import Parent, Step, Trajectory
-from xskill.tree.tile import derivation, encode, tiler
+from xskill.tree.replay import derivation, encode, tiler
 
 
 def letters(name, text, success=True, **more):
@@ -33,7 +34,7 @@ def test_replay_finds_every_node_of_every_derivation(corpus):
     records = [letters(f"e{n}", text, won) for n, (text, won) in enumerate(corpus)]
     records.append(letters("z", "abab", True))
     experience = read_experience(records)
-    tree = mine(experience.corpus, Rules(min_frequency=2, eta=0.0))
+    tree = mine(experience.corpus, MineRules(min_frequency=2, eta=0.0))
     found = replay(tree, experience.corpus)
     expected = {node.id: [] for node in tree.nodes}
     ready = tiler(tree)
@@ -52,13 +53,15 @@ def test_replay_finds_every_node_of_every_derivation(corpus):
 
 def test_replay_on_the_released_trees_counts_nothing_it_does_not_know():
     experience = read_experience([letters("a", "xyz")])
-    tree = mine(read_experience([letters("b", "abab"), letters("c", "abab")]).corpus, Rules(min_frequency=2, eta=0.0))
+    tree = mine(
+        read_experience([letters("b", "abab"), letters("c", "abab")]).corpus, MineRules(min_frequency=2, eta=0.0)
+    )
     assert all(len(positions) == 0 for positions in replay(tree, experience.corpus).values())
 
 
 def test_multiplicity_and_share_inside():
     experience = read_experience([letters(f"e{n}", "abab") for n in range(4)])
-    tree = mine(experience.corpus, Rules(min_frequency=2, eta=0.0))
+    tree = mine(experience.corpus, MineRules(min_frequency=2, eta=0.0))
     found, inside = replay(tree, experience.corpus), multiplicity(tree)
     assert [node.expansion for node in tree.nodes] == [["a", "b"], ["a", "b", "a", "b"]]
     assert inside["S1"] == {"S0": 2}

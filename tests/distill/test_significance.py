@@ -22,7 +22,7 @@ from xskill.distill.significance import blocks, p_value, q_values, status, upper
 from xskill.distill.stage import learn
 from xskill.distill.statistical import Limits, distill
 from xskill.mine.mining import mine
-from xskill.mine.rules import Rules
+from xskill.mine.rules import MineRules
 from xskill.records import Parent, Step, Trajectory, decode
 from xskill.tree.xtree import XTree
 
@@ -96,7 +96,7 @@ def test_one_family():
 
 def test_the_trees_own_permutations_are_heard_about_the_same_episodes():
     experience = read_experience(cleaning(8))
-    tree = mine(experience.corpus, Rules())
+    tree = mine(experience.corpus, MineRules())
 
     def cleaned(p_adjusted, episodes=experience):
         nodes = tuple(msgspec.structs.replace(node, p_adjusted=p_adjusted) for node in tree.nodes)

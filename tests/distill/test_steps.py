@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from tests.distill.corpora import episode
 from xskill.distill.experience import read_experience
-from xskill.distill.replay import replay
+from xskill.distill.node_places import node_places as replay
 from xskill.distill.step_text import LONGEST_VALUE, seen_values
 from xskill.mine.mining import mine
-from xskill.mine.rules import Rules
+from xskill.mine.rules import MineRules
 
 
 def test_values_are_those_of_successes_the_most_frequent_first():
@@ -16,7 +16,7 @@ def test_values_are_those_of_successes_the_most_frequent_first():
         episode(f"e{n}", f"look; go: sink 1; clean: {thing}, sink 1", n < 3 or n > 5) for n, thing in enumerate(things)
     ]
     experience = read_experience(records)
-    tree = mine(experience.corpus, Rules(min_frequency=2))
+    tree = mine(experience.corpus, MineRules(min_frequency=2))
     node, found = tree.nodes[-1], replay(tree, experience.corpus)
     assert node.expansion[-1] == "clean<object>"
     assert seen_values(node, found[node.id], experience)["object"] == ["mug", "cup"]

@@ -15,13 +15,13 @@ from tests.bank.commands import xskill
 from tests.distill.corpora import cleaning, episode
 from xskill.bank.skillbank import read_bank
 from xskill.distill.experience import read_experience
-from xskill.distill.replay import replay
+from xskill.distill.node_places import node_places as replay
 from xskill.distill.routines import assess
 from xskill.distill.significance import blocks
 from xskill.distill.statistical import Limits, distill
 from xskill.errors import NoSuccess
 from xskill.mine.mining import mine
-from xskill.mine.rules import Rules
+from xskill.mine.rules import MineRules
 from xskill.records import Trajectory, decode, encode
 
 
@@ -118,7 +118,7 @@ def test_base_rate_is_that_of_the_holders_types():
         text = "look; go: shelf 1" if n in (1, 2, 11) else "go: shelf 1; go: shelf 2"
         records.append(episode(f"hard{n}", text, n % 10 == 1, task_type="hard"))
     experience = read_experience(records)
-    tree = mine(experience.corpus, Rules())
+    tree = mine(experience.corpus, MineRules())
     within = blocks(experience.corpus)
     routines = assess(tree, replay(tree, experience.corpus), experience, within, outcome=1, min_support=1)
     look = next(r for r in routines if r.node.expansion == ["observe<room>", "navigate<surface>"])

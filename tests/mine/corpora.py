@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from xskill.mine.rules import Rules
+from xskill.mine.rules import MineRules
 from xskill.records import Episode, Parent
 
 
@@ -35,10 +35,10 @@ def random_episodes(rng: random.Random, *, max_episodes: int = 60) -> list[Episo
     return episodes
 
 
-def random_rules(rng: random.Random) -> Rules:
+def random_rules(rng: random.Random) -> MineRules:
     """Every choice varied."""
     outcome = rng.choice(["success", "success", "failure"])
-    return Rules(
+    return MineRules(
         p_length=rng.choice([0.0, 0.5, 1.0, 1.0, 1.7]),
         p_success=rng.choice([0.0, 1.0, 1.0, 1.5]),
         epsilon=rng.choice([0.0, 0.0, 0.1]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import Any
 
-from xskill.mine.rules import Rules
+from xskill.mine.rules import MineRules
 from xskill.records import Episode
 
 Symbol = str
@@ -49,7 +49,7 @@ def merge(sequence: list[Symbol], pair: tuple[Symbol, Symbol], new: Symbol) -> t
     return merged, count
 
 
-def mine(episodes: list[Episode], rules: Rules) -> tuple[list[dict[str, Any]], list[list[Symbol]]]:
+def mine(episodes: list[Episode], rules: MineRules) -> tuple[list[dict[str, Any]], list[list[Symbol]]]:
     """Nodes with every field that the miner defines, and the tiling of each episode."""
     sequences = [own_actions(episode) for episode in episodes]
     good_outcome = rules.outcome == "success"

@@ -13,7 +13,7 @@ from tests.command import within as xskill
 from tests.mine.plain import own_actions
 from tests.mine.test_invariance import assert_equal, write
 from xskill.mine.branches import Branches
-from xskill.mine.corpus import Corpus, encode_episodes
+from xskill.mine.corpus import CodedCorpus, encode_episodes
 from xskill.records import Episode, Parent
 from xskill.streams.run import Run
 
@@ -23,12 +23,12 @@ def letters(name: str, actions: str, parent: str | None = None, turn: int = 0, q
     return Episode(id=name, question_id=question, actions=list(actions), success=True, parent=link)
 
 
-def encoded(episodes: list[Episode], growing: bool = False) -> Corpus:
+def encoded(episodes: list[Episode], growing: bool = False) -> CodedCorpus:
     with Run("mine", quiet=True) as run:
         return encode_episodes(episodes, branches=Branches(run, growing=growing))
 
 
-def counted(corpus: Corpus) -> dict[str, str]:
+def counted(corpus: CodedCorpus) -> dict[str, str]:
     steps = [corpus.tokens[token] for token in corpus.step_tokens().tolist()]
     starts = corpus.starts.tolist()
     return {name: "".join(steps[starts[n] : starts[n + 1]]) for n, name in enumerate(corpus.ids)}

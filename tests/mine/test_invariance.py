@@ -14,9 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.mine.corpora import random_episodes
-from xskill.mine.corpus import Corpus, encode_episodes
+from xskill.mine.corpus import CodedCorpus, encode_episodes
 from xskill.mine.mining import mine
-from xskill.mine.rules import Rules
+from xskill.mine.rules import MineRules
 from xskill.records import Episode, Trajectory, encode
 from xskill.streams.read import read_records
 from xskill.streams.run import Run
@@ -53,7 +53,7 @@ EPISODES = st.lists(
     min_size=1,
     max_size=15,
 )
-RULES = Rules(min_frequency=2, eta=0.0)
+RULES = MineRules(min_frequency=2, eta=0.0)
 
 
 def corpus_of(rows: list[tuple[list[str], bool | None, str | None]]) -> list[Episode]:
@@ -89,7 +89,7 @@ def test_container_does_not_matter(tmp_path: Path, seed: int) -> None:
         assert_equal(other, corpora[0])
 
 
-def assert_equal(one: Corpus, other: Corpus) -> None:
+def assert_equal(one: CodedCorpus, other: CodedCorpus) -> None:
     for name in ("tokens", "actions", "ids", "n_duplicates"):
         assert getattr(one, name) == getattr(other, name)
     for name in ("token_of", "steps", "starts", "outcome"):
@@ -116,7 +116,7 @@ def test_one_id_with_two_contents_is_two_episodes() -> None:
 
 def test_long_episodes_of_one_symbol() -> None:
     """100,000 equal steps: merges double, 2, 4, 8; what is left over stays single."""
-    tree = mine(encode_episodes([Episode(id="0", actions=["a"] * 100_001, success=True)]), Rules(max_length=64))
+    tree = mine(encode_episodes([Episode(id="0", actions=["a"] * 100_001, success=True)]), MineRules(max_length=64))
     assert [node.length for node in tree.nodes[:6]] == [2, 4, 8, 16, 32, 64]
     assert [node.count for node in tree.nodes[:6]] == [50_000, 25_000, 12_500, 6_250, 3_125, 1_562]
     assert [node.frequency for node in tree.nodes[:2]] == [100_000, 49_999]
@@ -124,7 +124,7 @@ def test_long_episodes_of_one_symbol() -> None:
 
 def test_disjoint_runs_in_long_episodes() -> None:
     actions = (["a"] * 1001 + ["b"]) * 50
-    rules = Rules(self_pairs="disjoint", max_length=4)
+    rules = MineRules(self_pairs="disjoint", max_length=4)
     tree = mine(encode_episodes([Episode(id="0", actions=actions, success=True)]), rules)
     assert [(node.children, node.frequency) for node in tree.nodes[:2]] == [
         (("a", "a"), 25_000),
@@ -135,7 +135,7 @@ def test_disjoint_runs_in_long_episodes() -> None:
 def test_fifty_thousand_distinct_actions() -> None:
     tokens = [f"v{number}" for number in range(50_000)]
     episodes = [Episode(id=str(n), actions=tokens[:-2] + [f"v{49_998 + n % 2}"], success=True) for n in range(6)]
-    tree = mine(encode_episodes(episodes), Rules(max_skills=20))
+    tree = mine(encode_episodes(episodes), MineRules(max_skills=20))
     assert tree.header.n_primitives == 50_000
     assert tree.header.n_nodes == 20
     assert {node.frequency for node in tree.nodes} == {6}

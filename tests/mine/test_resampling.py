@@ -16,10 +16,10 @@ from xskill.mine.association import exchangeable, stratify
 from xskill.mine.corpus import encode_episodes
 from xskill.mine.mining import Questions, mine
 from xskill.mine.resampling import adjust, permute
-from xskill.mine.rules import Rules
+from xskill.mine.rules import MineRules
 from xskill.records import Episode, Node
 
-RULES = Rules(min_frequency=2, eta=0.0)
+RULES = MineRules(min_frequency=2, eta=0.0)
 
 
 @given(st.lists(st.tuples(st.sampled_from([-1, 0, 1]), st.integers(0, 3)), min_size=1, max_size=40), st.integers(0, 99))
@@ -84,7 +84,7 @@ def planted(n: int) -> list[Episode]:
 
 
 def test_a_real_effect_survives_adjustment_and_noise_does_not() -> None:
-    tree = mine(encode_episodes(planted(150)), Rules(), Questions(permutations=99, seed=1))
+    tree = mine(encode_episodes(planted(150)), MineRules(), Questions(permutations=99, seed=1))
     found = {" ".join(node.expansion): node.p_adjusted for node in tree.nodes}
     assert found["k l m"] == 0.01
     noise = [p for expansion, p in found.items() if p is not None and not set(expansion) & set("klm ")]
@@ -94,7 +94,7 @@ def test_a_real_effect_survives_adjustment_and_noise_does_not() -> None:
 
 
 def test_stability_of_a_routine_that_all_share() -> None:
-    tree = mine(encode_episodes(planted(150)), Rules(max_skills=8), Questions(bootstrap=20, seed=1))
+    tree = mine(encode_episodes(planted(150)), MineRules(max_skills=8), Questions(bootstrap=20, seed=1))
     found = {" ".join(node.expansion): node.stability for node in tree.nodes}
     assert found["k l m"] == 1.0
     assert all(share is not None and 0 <= share <= 1 for share in found.values())
@@ -104,7 +104,7 @@ def test_stability_of_a_routine_that_all_share() -> None:
 @pytest.mark.parametrize("outcome", ["success", "failure"])
 def test_processes_and_order_change_nothing(outcome: str) -> None:
     episodes = [*random_episodes(random.Random(3)), Episode(id="w", actions=[], success=True)]
-    rules = Rules(min_frequency=2, eta=0.0, max_skills=20, outcome=outcome)  # type: ignore[arg-type]
+    rules = MineRules(min_frequency=2, eta=0.0, max_skills=20, outcome=outcome)  # type: ignore[arg-type]
     one = mine(encode_episodes(episodes), rules, Questions(permutations=5, bootstrap=5, seed=9))
     two = mine(encode_episodes(episodes[::-1]), rules, Questions(permutations=5, bootstrap=5, seed=9, engine=Local(2)))
     assert bytes_of(one) == bytes_of(two)

@@ -20,18 +20,18 @@ from xskill.errors import BadData, NoSuccess, UsageError
 from xskill.mine.corpus import encode_episodes
 from xskill.mine.mining import mine
 from xskill.mine.resume import encode_for, grow, rules_of, tree_hash
-from xskill.mine.rules import Rules
+from xskill.mine.rules import MineRules
 from xskill.records import Episode, Node, TreeHeader
 from xskill.tree.xtree import XTree, check_tree
 
-RULES = Rules(min_frequency=2, eta=0.0)
+RULES = MineRules(min_frequency=2, eta=0.0)
 
 
 def renamed(episodes: list[Episode]) -> list[Episode]:
     return [msgspec.structs.replace(episode, id=f"new-{episode.id}") for episode in episodes]
 
 
-def mined(episodes: list[Episode], rules: Rules) -> XTree:
+def mined(episodes: list[Episode], rules: MineRules) -> XTree:
     return mine(encode_episodes(episodes), rules, resumable=True)
 
 
@@ -83,7 +83,7 @@ def test_counts_are_those_of_old_and_new(block: int) -> None:
 
 def test_nothing_new_changes_nothing() -> None:
     """An episode without steps and outcome leaves every number of every node as it was."""
-    tree = mined(planted(100), Rules())
+    tree = mined(planted(100), MineRules())
     after = grown(tree, [Episode(id="idle", actions=[])])
     assert len(after.nodes) == len(tree.nodes)
     for before, now in zip(tree.nodes, after.nodes, strict=True):
@@ -95,7 +95,7 @@ def test_a_pair_that_was_too_rare_merges_by_its_joint_count() -> None:
     """`x y` occurs 4 times before (5 are needed) and 3 times now: one node of frequency 7."""
     common = [Episode(id=f"c{n}", actions=["a", "b"], success=n % 2 == 0) for n in range(8)]
     rare = [Episode(id=f"r{n}", actions=["x", "y"], success=n != 0, task_type="t") for n in range(7)]
-    tree = mined([*common, *rare[:4]], Rules())
+    tree = mined([*common, *rare[:4]], MineRules())
     assert [node.children for node in tree.nodes] == [("a", "b")]
     after = grown(tree, rare[4:])
     assert [node.children for node in after.nodes] == [("a", "b"), ("x", "y")]
@@ -158,8 +158,8 @@ def test_command_and_the_distance_to_the_union(tmp_path: Path) -> None:
         check=True,
     )
     report = msgspec.json.decode(diff.stdout)
-    union = mined(episodes, Rules())
-    resumed = {tuple(node.expansion) for node in grown(mined(episodes[:200], Rules()), episodes[200:]).nodes}
+    union = mined(episodes, MineRules())
+    resumed = {tuple(node.expansion) for node in grown(mined(episodes[:200], MineRules()), episodes[200:]).nodes}
     shared = sum(tuple(node.expansion) in resumed for node in union.nodes)
     assert len(report["gone"]) == len(union.nodes) - shared
     assert 0.6 < shared / len(union.nodes) < 1.0

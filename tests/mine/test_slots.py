@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.command import xskill
 from xskill.mine.corpus import encode_episodes
 from xskill.mine.mining import mine
-from xskill.mine.rules import Rules
+from xskill.mine.rules import MineRules
 from xskill.records import Episode, Node
 
 
@@ -18,7 +18,7 @@ def routine(*args: list[list[str]], tokens: list[str], **fields: object) -> Node
     episodes = [
         Episode(id=f"{number:04d}", actions=tokens, args=values, success=True) for number, values in enumerate(args)
     ]
-    tree = mine(encode_episodes(episodes), Rules(min_frequency=2, eta=0.0, **fields))  # type: ignore[arg-type]
+    tree = mine(encode_episodes(episodes), MineRules(min_frequency=2, eta=0.0, **fields))  # type: ignore[arg-type]
     return max(tree.nodes, key=lambda node: node.length)
 
 

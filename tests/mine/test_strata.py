@@ -8,7 +8,7 @@ from xskill.errors import UsageError
 from xskill.mine.association import stratify
 from xskill.mine.corpus import encode_episodes
 from xskill.mine.mining import Questions, mine
-from xskill.mine.rules import PRESETS, Rules, choose
+from xskill.mine.rules import PRESETS, MineRules, choose
 from xskill.records import Episode, Parent
 
 
@@ -40,8 +40,8 @@ def test_a_routine_of_the_easy_environment_loses_its_star() -> None:
         for n in range(40)
     ]
     corpus = encode_episodes(episodes)
-    blind = mine(corpus, Rules(), Questions(stratify="none")).nodes[0]
-    fair = mine(corpus, Rules()).nodes[0]
+    blind = mine(corpus, MineRules(), Questions(stratify="none")).nodes[0]
+    fair = mine(corpus, MineRules()).nodes[0]
     assert blind.expansion == fair.expansion == ["a", "b"]
     assert blind.p_value is not None
     assert blind.p_value < 1e-9
@@ -53,7 +53,7 @@ def test_a_routine_of_the_easy_environment_loses_its_star() -> None:
 def test_header_holds_every_choice_and_the_corpus() -> None:
     episodes = [Episode(id=str(n), env="e", actions=["a", "b"], success=n < 3) for n in range(5)]
     episodes.append(Episode(id="u", env="e", task_type="t", actions=["a", "c"]))
-    header = mine(encode_episodes(episodes), Rules(), name="mine").header
+    header = mine(encode_episodes(episodes), MineRules(), name="mine").header
     assert header.environment == "e"
     assert header.corpus.name == "mine"
     assert header.corpus.n_trajectories == 6
@@ -89,10 +89,10 @@ def test_header_holds_every_choice_and_the_corpus() -> None:
 
 
 def test_presets_are_the_released_settings() -> None:
-    assert choose("scienceworld", {"eta": 0.7, "max_skills": None}) == Rules(
+    assert choose("scienceworld", {"eta": 0.7, "max_skills": None}) == MineRules(
         max_skills=80, successes_only=True, min_success_rate=0.9, min_families=2, eta=0.7
     )
-    assert PRESETS["miniwob"] == Rules(
+    assert PRESETS["miniwob"] == MineRules(
         max_skills=200, min_frequency=4, eta=0.3, max_length=10, p_success=1.5, self_pairs="disjoint"
     )
 
@@ -101,5 +101,5 @@ def test_wide_vocabulary() -> None:
     """More symbols than 16 bits hold."""
     tokens = [f"v{number:05d}" for number in range(70_000)]
     episodes = [Episode(id=str(n), actions=tokens) for n in range(5)]
-    tree = mine(encode_episodes(episodes), Rules(max_skills=3))
+    tree = mine(encode_episodes(episodes), MineRules(max_skills=3))
     assert [node.expansion for node in tree.nodes] == [tokens[:2], tokens[:3], tokens[:4]]

@@ -18,8 +18,8 @@ from xskill.mine.corpus import encode_episodes
 from xskill.mine.held_out import score
 from xskill.mine.outcomes import classify
 from xskill.mine.prepare import check_outcomes, merge_all, prepare
-from xskill.mine.rules import Gate, Rules, with_gate
-from xskill.mine.tiling import tile
+from xskill.mine.rules import Gate, MineRules, with_gate
+from xskill.mine.tiled_corpus import tiled as tile
 from xskill.mine.tuning import FOLDS, Grid, explore, folds, tune
 from xskill.records import Episode
 
@@ -73,7 +73,7 @@ def test_step_bits_by_hand() -> None:
     bare = score(ready, [], held)
     assert bare.step_bits == pytest.approx(3 * np.log2(3))
     assert bare.tree_bits == 0
-    rules = Rules(min_frequency=2, eta=0.0, max_skills=1)
+    rules = MineRules(min_frequency=2, eta=0.0, max_skills=1)
     merges = merge_all(ready, classify(corpus.outcome, rules), rules)
     # one node (a, b): ⊥ 2.5, a .5, b .5, S0 2.5 of 6; the held-out episode is ⊥ S0
     merged = score(ready, merges, held)
@@ -85,7 +85,7 @@ def test_step_bits_by_hand() -> None:
 def test_evidence_predicts_held_out_success() -> None:
     """`k l m` makes success likely: with the tree the held-out outcomes take fewer bits than at the base rate."""
     corpus = encode_episodes(planted(300))
-    rules = Rules()
+    rules = MineRules()
     held = np.arange(300) % 3 == 0
     ready = prepare(corpus, rules.max_skills)
     bits = score(ready, merge_all(ready, classify(corpus.outcome, rules), rules), held).outcome_bits
@@ -103,13 +103,13 @@ def test_noise_gets_a_strict_gate() -> None:
         for n in range(100)
     ]
     grid = Grid(eta=(0.0, 1.0), min_frequency=(2, 1000), p_success=(1.0,))
-    rules, trials = tune(encode_episodes(episodes), Rules(), grid, seed=1)
+    rules, trials = tune(encode_episodes(episodes), MineRules(), grid, seed=1)
     assert rules.min_frequency == 1000
     assert [trial.nodes for trial in trials if trial.min_frequency == 1000] == [0.0, 0.0]
 
 
 def test_chosen_is_the_shortest_of_those_that_predict_as_well() -> None:
-    rules, trials = tune(encode_episodes(planted(120)), Rules(max_skills=30), Grid(), seed=1)
+    rules, trials = tune(encode_episodes(planted(120)), MineRules(max_skills=30), Grid(), seed=1)
     chosen = next(trial for trial in trials if trial.chosen)
     assert (rules.eta, rules.min_frequency, rules.p_success) == (chosen.eta, chosen.min_frequency, chosen.p_success)
     as_good = [trial for trial in trials if trial.excess is not None and trial.excess <= 1]

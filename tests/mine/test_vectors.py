@@ -13,15 +13,15 @@ from tests.mine.plain import mine as mine_plainly
 from tests.mine.tiling import tilings
 from xskill.mine.corpus import encode_episodes
 from xskill.mine.mining import mine
-from xskill.mine.rules import Rules
+from xskill.mine.rules import MineRules
 from xskill.records import Episode
 
 VECTORS = json.loads((Path(__file__).parents[1] / "data" / "vectors" / "mine.json").read_text())
 
 
-def rules_of(config: dict[str, Any]) -> Rules:
+def rules_of(config: dict[str, Any]) -> MineRules:
     names = {"p_l": "p_length", "p_s": "p_success"}
-    return Rules(**{names.get(name, name): value for name, value in config.items()})
+    return MineRules(**{names.get(name, name): value for name, value in config.items()})
 
 
 def episodes_of(case: dict[str, Any]) -> list[Episode]:

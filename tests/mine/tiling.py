@@ -5,11 +5,11 @@ from __future__ import annotations
 import itertools
 
 from tests.mine.plain import merge
-from xskill.mine.corpus import Corpus
+from xskill.mine.corpus import CodedCorpus
 from xskill.tree.xtree import XTree
 
 
-def tilings(corpus: Corpus, tree: XTree) -> list[list[str]]:
+def tilings(corpus: CodedCorpus, tree: XTree) -> list[list[str]]:
     """Top-level nodes and left-over tokens of each episode of the corpus."""
     tokens = [corpus.tokens[token] for token in corpus.step_tokens().tolist()]
     bounds = corpus.starts.tolist()

@@ -6,7 +6,7 @@ import random
 
 from tests.tree.trees import with_fields
 from xskill.records import Corpus, Slot, Step, Trajectory
-from xskill.tree.tile import encode, tiler
+from xskill.tree.replay import encode, tiler
 from xskill.tree.xtree import XTree
 
 HOSTILE = "</script><script>window.pwned=1</script><img src=x onerror=window.pwned=2>\u2028<!--\u202e@SCRIPT@@DATA@"

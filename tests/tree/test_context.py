@@ -13,7 +13,7 @@ from tests.tree.trees import grow, with_fields
 from xskill.errors import BadData, UsageError
 from xskill.records import Corpus, Node, Slot
 from xskill.text.quoted import estimate_tokens
-from xskill.tree.context import began, card, deck_of
+from xskill.tree.context_cards import began, card, deck_of
 from xskill.tree.xtree import XTree, read_tree, write_tree
 
 

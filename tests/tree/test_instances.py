@@ -18,11 +18,11 @@ from xskill.errors import BadRecord, NoInput, UsageError
 from xskill.records import Gold, Instance, Parent, Step, Trajectory, encode
 from xskill.tree.completions import parse_actions
 from xskill.tree.matching import canonicalizer
-from xskill.tree.occurrences import Choices, build, spans_of, why_not
+from xskill.tree.occurrences import InstanceChoices, build, excerpts_of, why_not
 from xskill.tree.offline_instances import offline_reward, score
 from xskill.tree.profiles import Profiles
-from xskill.tree.prompts import Template, prompt_of, read_template
-from xskill.tree.tile import tiler
+from xskill.tree.prompts import PromptTemplate, prompt_of, read_template
+from xskill.tree.replay import tiler
 from xskill.tree.xtree import write_tree
 
 TREE = grow(
@@ -41,7 +41,7 @@ def episode(name: str = "e", **fields: Any) -> Trajectory:
 
 
 def made(episodes: list[Trajectory], **choices: Any) -> list[Instance]:
-    return list(build(episodes, tiler(TREE), Choices(**choices), Template()))
+    return list(build(episodes, tiler(TREE), InstanceChoices(**choices), PromptTemplate()))
 
 
 def test_worked_rewards(vectors: Path) -> None:
@@ -63,7 +63,7 @@ def test_every_node_of_the_derivation_is_an_instance() -> None:
 
 
 def test_the_prompt_is_the_gold_prefix_as_chat() -> None:
-    messages = [(m.role, m.content) for m in prompt_of(episode(), 3, Template(system=""))]
+    messages = [(m.role, m.content) for m in prompt_of(episode(), 3, PromptTemplate(system=""))]
     assert messages == [
         ("user", "Measure it.\n\nA hall."),
         ("assistant", "open door to kitchen"),
@@ -79,7 +79,7 @@ def test_the_prompt_is_the_gold_prefix_as_chat() -> None:
         steps=[Step(action="one"), Step(action="two", turn=7, observation="x"), Step(action="three", turn=7)],
     )
     # nothing came back after "one": its message and the next turn's are one; steps of a turn are one message
-    assert [(m.role, m.content) for m in prompt_of(silent, 3, Template(system="S"))] == [
+    assert [(m.role, m.content) for m in prompt_of(silent, 3, PromptTemplate(system="S"))] == [
         ("system", "S"),
         ("assistant", "one\ntwo\nthree"),
         ("user", "x"),
@@ -88,7 +88,7 @@ def test_the_prompt_is_the_gold_prefix_as_chat() -> None:
 
 def test_braces_in_a_log_are_no_template() -> None:
     record = episode(task="{action} {observation} {__class__}")
-    assert prompt_of(record, 0, Template())[1].content == "{action} {observation} {__class__}\n\nA hall."
+    assert prompt_of(record, 0, PromptTemplate())[1].content == "{action} {observation} {__class__}\n\nA hall."
 
 
 def test_template_files(tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_curriculum_sampling_dedupe_and_mix() -> None:
     assert len(made(many, mix=0.9)) == 30  # each episode at most once
     for bad in ({"mix": 1.0}, {"mix": -0.1}, {"max_per_node": 0}):
         with pytest.raises(UsageError):
-            Choices(**bad)
+            InstanceChoices(**bad)
 
 
 def test_ablations() -> None:
@@ -142,7 +142,7 @@ def test_ablations() -> None:
     starts = {
         span.start
         for seed in range(40)
-        for span in spans_of([episode()], tiler(TREE), Choices(ablation="random-span", seed=seed))
+        for span in excerpts_of([episode()], tiler(TREE), InstanceChoices(ablation="random-span", seed=seed))
     }
     assert starts == {0, 1, 2, 3}
     outcome = made([episode()], ablation="outcome")[0]

@@ -14,10 +14,11 @@ from tests.tree.trees import grow, with_fields
 from xskill.errors import BadData, UsageError
 from xskill.records import Corpus, Step, Trajectory
 from xskill.tree.potential import potentials, shaping_terms
+from xskill.tree.replay import tiler
 from xskill.tree.reward import Shaping, bonus_of, shape_group
-from xskill.tree.reward_stream import Rollout, outcomes_of, turn_starts, with_potential
+from xskill.tree.reward_stream import RewardRollout, outcomes_of, turn_starts, with_potential
 from xskill.tree.skill_bonus import SkillBonus
-from xskill.tree.tile import tile, tiler
+from xskill.tree.tiles import tiling as tile
 from xskill.tree.xtree import read_tree, write_tree
 
 ONLY = Corpus(successful_only=True)
@@ -131,7 +132,7 @@ def test_potential_terms_stand_on_the_first_step_of_their_turn() -> None:
 
 def test_outcomes() -> None:
     def of(kind: str, **fields: object) -> tuple[float, float]:
-        return outcomes_of(Rollout(id="e", actions=[], **fields), kind)  # type: ignore[arg-type]
+        return outcomes_of(RewardRollout(id="e", actions=[], **fields), kind)  # type: ignore[arg-type]
 
     assert of("success", success=True, reward=0.3) == (1.0, 1.0)
     assert of("reward", success=True, reward=0.3) == (0.3, 1.0)

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import msgspec
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,8 +15,11 @@ from hypothesis import strategies as st
 from tests.tree.trees import grow, plain_tiling
 from xskill.errors import BadRecord
 from xskill.records import Parent, Tile, Trajectory
-from xskill.tree import batch
-from xskill.tree.tile import derivation, encode, tile, tiled, tiler
+from xskill.tree import many_episodes
+from xskill.tree.replay import derivation, encode, tiler
+from xskill.tree.replay_arrays import GAP, cells_of, replay
+from xskill.tree.tiles import tiled
+from xskill.tree.tiles import tiling as tile
 from xskill.tree.xtree import XTree, read_tree
 
 FILES = {"ScienceWorld": "scienceworld", "WebShop": "webshop", "MiniWoB++": "miniwob", "WebArena": "webarena"}
@@ -121,14 +125,34 @@ def test_long_episodes_take_no_quadratic_time() -> None:
     assert time.process_time() - started < 5  # quadratic: minutes
 
 
+@given(trees(), st.lists(st.lists(st.sampled_from("abcd")), max_size=6))
+def test_the_arrays_replay_every_merge_of_every_derivation(tree: XTree, episodes: list[list[str]]) -> None:
+    fast = tiler(tree)
+    line = np.array([symbol for actions in episodes for symbol in [*map(fast.codes.get, actions), GAP]], float)
+    line = np.nan_to_num(line, nan=fast.width - 1).astype(np.int32)
+    replayed = replay(line, fast.pairs, cells_of(line, fast.n_primitives))
+    plain: list[list[int]] = [[] for _ in tree.nodes]
+    first = 0
+    for actions in episodes:
+        for symbol, position in encode(fast, actions):
+            if fast.n_primitives <= symbol < fast.width - 1:
+                for rank, start in derivation(fast, symbol - fast.n_primitives, first + position):
+                    plain[rank].append(start)
+        first += len(actions) + 1
+    assert [starts.tolist() for starts in replayed.starts] == [sorted(starts) for starts in plain]
+    for (left, right), adjacent, starts in zip(fast.pairs, replayed.adjacent, replayed.starts, strict=True):
+        assert set(starts.tolist()) <= set(adjacent.tolist())
+        assert left == right or len(starts) == len(adjacent)
+
+
 @given(trees(), st.lists(st.lists(st.sampled_from(["a", "b", "c", "d", "S0", 'é"'])), max_size=6), st.booleans())
 def test_many_at_once_equal_one_by_one(tree: XTree, episodes: list[list[str]], wide: bool) -> None:
-    """Runs of one token, unknown tokens, empty episodes; also as a tree with too many symbols for the table."""
+    """Runs of one token, unknown tokens, empty episodes; also as a tree with too many symbols for 16 bits."""
     fast = tiler(tree)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(batch, "MOST_PAIRS", 0 if wide else batch.MOST_PAIRS)
-        found = batch.encode_all(fast, episodes)
-    texts = batch.as_json(fast, found)
+        patch.setattr(many_episodes, "NARROW", 0 if wide else many_episodes.NARROW)
+        found = many_episodes.encode_all(fast, episodes)
+    texts = many_episodes.as_json(fast, found)
     for actions, start, stop in zip(episodes, found.start[:-1], found.start[1:], strict=True):
         assert b"[%b]" % b",".join(texts[start:stop]) == msgspec.json.encode(tile(fast, actions))
         nodes = [

@@ -13,7 +13,7 @@ PARTS = ("tier", "task_type", "title", "principle", "when_to_apply", "when_not",
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class BankDifference:
     """Skills by id; ``changed`` holds (old, new, names of the parts that differ)."""
 
     added: tuple[Skill, ...]
@@ -24,7 +24,7 @@ class Difference:
         return bool(self.added or self.removed or self.changed)
 
 
-def diff(old: Bank, new: Bank) -> Difference:
+def diff(old: Bank, new: Bank) -> BankDifference:
     """Compare two banks skill by skill; the order of skills is no difference."""
     before, after = ({skill.id: skill for skill in bank.skills} for bank in (old, new))
     changed = []
@@ -33,7 +33,7 @@ def diff(old: Bank, new: Bank) -> Difference:
         if earlier is not None and earlier != skill:
             parts = tuple(part for part in PARTS if getattr(earlier, part) != getattr(skill, part))
             changed.append((earlier, skill, parts))
-    return Difference(
+    return BankDifference(
         added=tuple(skill for skill in new.skills if skill.id not in before),
         removed=tuple(skill for skill in old.skills if skill.id not in after),
         changed=tuple(changed),

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from xskill.array_types import Floats
-from xskill.bank.retrieve import Encoder
+from xskill.bank.retrieval import Encoder
 from xskill.errors import UsageError, XskillError
 
 BATCH = 256

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from xskill.bank.prompt import render_prompt
-from xskill.bank.retrieve import Index, retrieve
+from xskill.bank.retrieval import Index, retrieve
 from xskill.records import Skill, Trajectory, turns
 
 SYSTEM = "You act in an environment, one action a turn. Name the skill when an action follows one."

@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 import msgspec
 
 from xskill.bank.prompt import render_prompt
-from xskill.bank.retrieve import Hit
+from xskill.bank.retrieval import Hit
 from xskill.errors import BadRecord
 from xskill.streams.raw import iter_raw
 from xskill.streams.run import Run
 from xskill.text.quoted import estimate_tokens
 
 
-class _Named(msgspec.Struct, frozen=True, kw_only=True):
+class _TaskIds(msgspec.Struct, frozen=True, kw_only=True):
     """The ids that a task line may carry."""
 
     id: str | int | None = None
@@ -31,16 +31,16 @@ class _Named(msgspec.Struct, frozen=True, kw_only=True):
         return None
 
 
-class Task(_Named, frozen=True, kw_only=True):
+class RetrievalTask(_TaskIds, frozen=True, kw_only=True):
     """The part of a task line that retrieval reads; a trajectory is one too."""
 
     task: str
     task_type: str | None = None
 
 
-def read_tasks(files: Sequence[str], run: Run) -> Iterator[Task]:
+def read_tasks(files: Sequence[str], run: Run) -> Iterator[RetrievalTask]:
     """Tasks of all inputs: JSON lines with a ``task``, or our trajectories in any container."""
-    decoder = msgspec.json.Decoder(Task)
+    decoder = msgspec.json.Decoder(RetrievalTask)
     for record in iter_raw(files, run.note, run.unreadable if run.keeps_rejects else None):
         if record.is_header:
             continue
@@ -57,7 +57,7 @@ def read_tasks(files: Sequence[str], run: Run) -> Iterator[Task]:
     run.check_input(files)
 
 
-def retrieved_row(task: Task, hits: Sequence[Hit]) -> dict[str, Any]:
+def retrieved_row(task: RetrievalTask, hits: Sequence[Hit]) -> dict[str, Any]:
     """What was retrieved for a task: ids with their similarity, and the text for the prompt with its length."""
     prompt = render_prompt(hit.skill for hit in hits)
     return {
@@ -79,7 +79,7 @@ class TaskLine(NamedTuple):
 
 def read_task_lines(path: str, run: Run) -> list[TaskLine]:
     """Tasks of a file, untouched; each needs a ``task_id``, ``question_id`` or ``id``, and none may come twice."""
-    decoder = msgspec.json.Decoder(_Named)
+    decoder = msgspec.json.Decoder(_TaskIds)
     tasks: dict[str, TaskLine] = {}
     for record in iter_raw([path], run.note):
         if record.is_header:

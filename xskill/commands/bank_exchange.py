@@ -114,7 +114,7 @@ def sft(
     """
     import msgspec
 
-    from xskill.bank.retrieve import build_index
+    from xskill.bank.retrieval import build_index
     from xskill.bank.sft import demonstration
     from xskill.bank.skillbank import read_bank
     from xskill.bank.splits import check_allowed, check_split

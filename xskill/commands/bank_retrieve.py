@@ -45,9 +45,9 @@ def command(
 
     from xskill.bank.embed import encoder
     from xskill.bank.prompt import render_prompt
-    from xskill.bank.retrieve import build_index, retrieve
+    from xskill.bank.retrieval import build_index, retrieve
     from xskill.bank.skillbank import read_bank
-    from xskill.bank.task_files import Task, read_tasks, retrieved_row
+    from xskill.bank.task_files import RetrievalTask, read_tasks, retrieved_row
     from xskill.streams.run import Run
     from xskill.streams.text_out import open_lines, write_text
     from xskill.text.terminal import clean
@@ -70,7 +70,7 @@ def command(
         if task is not None:
             hits = retrieve(index, task, task_type, **options)  # type: ignore[arg-type]
             if as_json:
-                row = retrieved_row(Task(task=task, task_type=task_type), hits)
+                row = retrieved_row(RetrievalTask(task=task, task_type=task_type), hits)
                 write_text(output, msgspec.json.encode(row).decode())
             else:
                 write_text(output, clean(render_prompt(hit.skill for hit in hits)))

@@ -62,7 +62,7 @@ def command(
     from functools import partial
 
     from xskill.records import Trajectory
-    from xskill.sampling.drive import Job
+    from xskill.sampling.drive import QuestionJob
     from xskill.sampling.expand import expand, expand_given
     from xskill.sampling.questions import read_given, read_tasks, task_of
     from xskill.streams.run import Run
@@ -90,14 +90,14 @@ def command(
             episodes: dict[str, list[Trajectory]] = {}
             config: dict[str, object] = {"sampler": "expand", "initial": initial, "branches": branches}
             sample = partial(expand, initial=initial, branches=branches)
-            work = [Job(task, sample) for task in read_tasks(files or [], run)]
+            work = [QuestionJob(task, sample) for task in read_tasks(files or [], run)]
         else:
             config = {"sampler": "expand", "branches": branches}
             episodes = read_given(given)
             named = {task.id: task for task in read_tasks(files, run)} if files else {}
             run.read = run.kept = len(episodes)
             work = [
-                Job(
+                QuestionJob(
                     named.get(question) or task_of(first),
                     partial(expand_given, given=[first, *rest], branches=branches),
                 )

@@ -67,7 +67,7 @@ def command(
     from typing import get_args
 
     from xskill.errors import UsageError
-    from xskill.sampling.drive import Job
+    from xskill.sampling.drive import QuestionJob
     from xskill.sampling.puct import PriorFrom, Search, ValueFrom, search
     from xskill.sampling.questions import read_tasks
     from xskill.streams.run import Run
@@ -101,6 +101,6 @@ def command(
     )
     with Run("rollout puct", quiet=quiet, rejects=rejects) as run:
         sampler = partial(search, choices=choices)
-        work = [Job(task, sampler) for task in read_tasks(files or [], run)]
+        work = [QuestionJob(task, sampler) for task in read_tasks(files or [], run)]
         sampling = run_rollout(run, shared, {"sampler": "puct"} | asdict(choices), work)
     leave(sampling)

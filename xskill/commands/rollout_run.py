@@ -13,7 +13,7 @@ from xskill.commands.types import INPUT, SIDE, finite
 
 if TYPE_CHECKING:
     from xskill.records import Trajectory
-    from xskill.sampling.drive import Job
+    from xskill.sampling.drive import QuestionJob
     from xskill.sampling.whole_rollout import Sampling
     from xskill.streams.run import Run
 
@@ -76,7 +76,7 @@ def run_rollout(
     run: Run,
     shared: Shared,
     config: dict[str, Any],
-    jobs: Sequence[Job],
+    jobs: Sequence[QuestionJob],
     given: Mapping[str, Sequence[Trajectory]] | None = None,
 ) -> Sampling:
     """Sample all jobs and write what was finished; then call :func:`leave` outside the run.
@@ -159,7 +159,7 @@ def _skills(shared: Shared, run: Run) -> tuple[Callable[[str | None, str | None]
     """What finds the skills for a task, and the version of the bank they come from."""
     if shared.bank is None:
         return lambda task, task_type: [], None
-    from xskill.bank.retrieve import build_index, retrieve
+    from xskill.bank.retrieval import build_index, retrieve
     from xskill.bank.skillbank import read_bank
 
     bank = read_bank(shared.bank, run)

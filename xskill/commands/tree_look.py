@@ -107,7 +107,8 @@ def stats(
     from xskill.streams.run import Run
     from xskill.streams.text_out import write_text
     from xskill.tree.measures import describe, render, usage
-    from xskill.tree.tile import each_good, own_tiles, tiler
+    from xskill.tree.replay import tiler
+    from xskill.tree.tiles import each_good, own_tiles
     from xskill.tree.xtree import read_tree
 
     if not episodes:
@@ -196,7 +197,7 @@ def explore(
     from xskill.streams.text_out import write_text
     from xskill.tree.explorer.page import page
     from xskill.tree.explorer.shown_episodes import chosen
-    from xskill.tree.tile import each_good, own_start
+    from xskill.tree.tiles import each_good, own_start
     from xskill.tree.xtree import read_tree
 
     if not episodes:

@@ -29,7 +29,8 @@ def tile(
     from xskill.streams.read import read_records
     from xskill.streams.run import Run
     from xskill.streams.write import open_output
-    from xskill.tree.tile import each_good, tiled, tiler
+    from xskill.tree.replay import tiler
+    from xskill.tree.tiles import each_good, tiled
     from xskill.tree.xtree import read_tree
 
     one_stdin(tree, files or ["-"])
@@ -85,18 +86,19 @@ def instances(
     from xskill.streams.read import read_records
     from xskill.streams.run import Run
     from xskill.streams.write import open_output
-    from xskill.tree.occurrences import Ablation, Choices, Curriculum, build, why_not
-    from xskill.tree.prompts import Template, read_template
+    from xskill.tree.occurrences import Ablation, Curriculum, InstanceChoices, build, why_not
+    from xskill.tree.prompts import PromptTemplate, read_template
+    from xskill.tree.replay import tiler
     from xskill.tree.reward import refuse_failures
-    from xskill.tree.tile import each_good, tiler
+    from xskill.tree.tiles import each_good
     from xskill.tree.trainer_rows import write_rows
     from xskill.tree.xtree import read_tree
 
     for name, value, known in (("curriculum", curriculum, Curriculum), ("ablation", ablation, Ablation)):
         if value is not None and value not in get_args(known):
             raise UsageError(f"--{name} {value}: expected one of {', '.join(get_args(known))}")
-    choices = Choices(curriculum, max_per_node, dedupe, ablation, mix, seed)  # type: ignore[arg-type]
-    texts = Template() if template is None else read_template(template)
+    choices = InstanceChoices(curriculum, max_per_node, dedupe, ablation, mix, seed)  # type: ignore[arg-type]
+    texts = PromptTemplate() if template is None else read_template(template)
     one_stdin(tree, files or ["-"])
     with Run("tree instances", quiet=quiet, rejects=rejects) as run:
         read = read_tree(tree)
@@ -230,7 +232,7 @@ def context(
     from xskill.streams.text_out import open_lines
     from xskill.text.quoted import estimate_tokens
     from xskill.text.terminal import clean
-    from xskill.tree.context import Card, card, deck_of
+    from xskill.tree.context_cards import Card, card, deck_of
     from xskill.tree.xtree import read_tree
 
     if form not in ("jsonl", "text"):

@@ -8,17 +8,17 @@ from typing import Any, Literal
 
 from xskill.records import Candidate, Evidence, Trajectory, turns
 
-Verdict = Literal["avoid", "equivalent", "revise"]
+BranchVerdict = Literal["avoid", "equivalent", "revise"]
 
 
 @dataclass(slots=True)
-class Turn:
+class TurnNode:
     """A node of a question's tree: one turn after one prefix."""
 
     action: str
     """Raw actions of the turn, joined by ``; ``."""
     tokens: tuple[str, ...]
-    children: dict[tuple[str, str], Turn] = field(default_factory=dict)
+    children: dict[tuple[str, str], TurnNode] = field(default_factory=dict)
     leaves: list[int] = field(default_factory=list)
     """Trajectories that pass through or end here."""
     q: float | None = None
@@ -57,19 +57,19 @@ def of_question(name: str, records: Sequence[Trajectory]) -> list[Evidence]:
     prefix: list[str] = []
     tokens: list[str] = []
     for depth, key in enumerate(_path(elite), 1):
-        by_action: dict[str, list[Turn]] = {}
+        by_action: dict[str, list[TurnNode]] = {}
         for child in node.children.values():
             by_action.setdefault(child.action, []).append(child)
         chosen = node.children[key]
         first = _first(by_action[chosen.action], records, finished)
         own = _candidate(by_action.pop(chosen.action), records, ends, finished)
         own = Candidate(action=own.action, q=own.q, n=own.n, outcome=won, completed_by=elite.id)
-        verdicts: dict[Verdict, list[tuple[Candidate, tuple[str, ...], bool]]] = {}
+        verdicts: dict[BranchVerdict, list[tuple[Candidate, tuple[str, ...], bool]]] = {}
         for others in by_action.values():
             sibling = _candidate(others, records, ends, finished)
             if sibling.completed_by is None or (won and sibling.outcome is None):
                 continue
-            verdict: Verdict = "revise" if not won else "equivalent" if sibling.outcome is True else "avoid"
+            verdict: BranchVerdict = "revise" if not won else "equivalent" if sibling.outcome is True else "avoid"
             verdicts.setdefault(verdict, []).append((sibling, others[0].tokens, _first(others, records, finished)))
         for verdict in sorted(verdicts):
             rows = sorted(verdicts[verdict], key=lambda row: (-_or(row[0].q), -(row[0].n or 0), row[0].action))
@@ -119,9 +119,9 @@ def _path(record: Trajectory) -> list[tuple[str, str]]:
     return [("; ".join(a), "\0".join(o)) for a, o in zip(actions, answers, strict=True)]
 
 
-def _tree(records: Sequence[Trajectory]) -> tuple[Turn, list[Turn]]:
+def _tree(records: Sequence[Trajectory]) -> tuple[TurnNode, list[TurnNode]]:
     """The prefix tree, and of each trajectory the last node whose Q the search recorded, else the one at its end."""
-    root = Turn("", ())
+    root = TurnNode("", ())
     ends = []
     for number, record in enumerate(records):
         steps = record.steps or []
@@ -132,7 +132,7 @@ def _tree(records: Sequence[Trajectory]) -> tuple[Turn, list[Turn]]:
         for turn, key in enumerate(_path(record)):
             if key not in node.children:
                 members = [position for position, other in enumerate(dense) if other == turn]
-                node.children[key] = Turn(key[0], tuple(record.actions[position] for position in members))
+                node.children[key] = TurnNode(key[0], tuple(record.actions[position] for position in members))
             node = node.children[key]
             node.leaves.append(number)
             position = first[turn]
@@ -147,7 +147,7 @@ def _tree(records: Sequence[Trajectory]) -> tuple[Turn, list[Turn]]:
 
 
 def _candidate(
-    nodes: Sequence[Turn], records: Sequence[Trajectory], ends: Sequence[Turn], finished: Sequence[int]
+    nodes: Sequence[TurnNode], records: Sequence[Trajectory], ends: Sequence[TurnNode], finished: Sequence[int]
 ) -> Candidate:
     """An action under one parent, over the observations that followed it: N their sum, Q their mean weighted by N.
 
@@ -168,13 +168,13 @@ def _candidate(
     )
 
 
-def _first(nodes: Sequence[Turn], records: Sequence[Trajectory], finished: Sequence[int]) -> bool:
+def _first(nodes: Sequence[TurnNode], records: Sequence[Trajectory], finished: Sequence[int]) -> bool:
     """Whether the first finished trajectory below (records are in the order of their ids) succeeded."""
     below = {leaf for node in nodes for leaf in node.leaves} & set(finished)
     return outcome_of(records[min(below)]) is True
 
 
-def _best(leaves: Sequence[int], records: Sequence[Trajectory], ends: Sequence[Turn]) -> int:
+def _best(leaves: Sequence[int], records: Sequence[Trajectory], ends: Sequence[TurnNode]) -> int:
     """Order: success, Q, N, shallower, id."""
 
     def key(leaf: int) -> tuple[bool, float, int, int, str]:
@@ -185,11 +185,11 @@ def _best(leaves: Sequence[int], records: Sequence[Trajectory], ends: Sequence[T
     return min(leaves, key=key)
 
 
-def _visits(node: Turn) -> int:
+def _visits(node: TurnNode) -> int:
     return node.visits if node.visits is not None else len(node.leaves)
 
 
-def _value(node: Turn, records: Sequence[Trajectory]) -> float | None:
+def _value(node: TurnNode, records: Sequence[Trajectory]) -> float | None:
     if node.q is not None:
         return node.q
     rewards = []

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from xskill.array_types import Bools, Ints32
 from xskill.bank.splits import check_split
-from xskill.mine.corpus import Corpus, encode_episodes, own_start
+from xskill.mine.corpus import CodedCorpus, encode_episodes, own_start
 from xskill.records import Episode, Step, Trajectory
 
 ALL_COUNTED = 2_000
@@ -31,7 +31,7 @@ _observation = operator.attrgetter("observation")
 class Experience:
     """Episodes in the order of their ids; of a branch the part that it generated itself."""
 
-    corpus: Corpus
+    corpus: CodedCorpus
     episode_of: Ints32
     """[steps] index of the episode."""
     tokens: Ints32
@@ -54,7 +54,7 @@ class Experience:
         return self.corpus.n_episodes
 
 
-class _Codes(dict[str, int]):
+class _TextCodes(dict[str, int]):
     def __missing__(self, text: str) -> int:
         code = self[text] = len(self)
         return code
@@ -65,7 +65,7 @@ class _Notes:
 
     def __init__(self, allowed: Collection[str]) -> None:
         self.allowed = allowed
-        self.codes = _Codes()
+        self.codes = _TextCodes()
         self.raw = array("i")
         self.actions = array("i")
         """Codes of the actions, as mine numbers them."""
@@ -160,7 +160,7 @@ def read_experience(records: Iterable[Trajectory], allowed_splits: Collection[st
     )
 
 
-def _distinct(corpus: Corpus) -> list[int]:
+def _distinct(corpus: CodedCorpus) -> list[int]:
     """Episodes without those that repeat another one's id (up to its mark), actions, outcome, question and type."""
     seen: set[tuple[str, bytes, int, int, int]] = set()
     kept = []
@@ -174,7 +174,7 @@ def _distinct(corpus: Corpus) -> list[int]:
     return kept
 
 
-def _repeated(corpus: Corpus, answers: npt.NDArray[np.int64]) -> Bools:
+def _repeated(corpus: CodedCorpus, answers: npt.NDArray[np.int64]) -> Bools:
     """Steps whose action and answer are those of the step before, in the same episode."""
     steps = corpus.steps
     repeated = np.zeros(len(steps), bool)

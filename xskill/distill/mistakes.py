@@ -12,7 +12,7 @@ from xskill.array_types import Ints32
 from xskill.distill.experience import Experience
 from xskill.distill.loops import Standstill, loops, unanswered
 from xskill.distill.plain_words import listed, percent, phrase, sentence, share, title
-from xskill.distill.routines import Routine
+from xskill.distill.routines import ScopedRoutine
 from xskill.distill.significance import Blocks, p_value, short, status
 from xskill.distill.skill_text import evidence, origin, skill_id
 from xskill.distill.step_text import step_texts
@@ -91,7 +91,7 @@ def standstills(stuck: Sequence[Stuck], q: Sequence[float], experience: Experien
     return skills
 
 
-def routine_mistake(routine: Routine, experience: Experience) -> Skill:
+def routine_mistake(routine: ScopedRoutine, experience: Experience) -> Skill:
     """What goes with failing: a routine that was assessed for it."""
     node = routine.node
     where = f"in tasks of the type {named(routine.task_type)}" if routine.task_type else "in any task"
@@ -114,7 +114,7 @@ def routine_mistake(routine: Routine, experience: Experience) -> Skill:
     )
 
 
-def _better_turn(routine: Routine, experience: Experience) -> str:
+def _better_turn(routine: ScopedRoutine, experience: Experience) -> str:
     """What successful episodes did instead of the last step, where they came to the same point."""
     corpus, tokens = experience.corpus, routine.node.expansion
     last = len(tokens) - 1

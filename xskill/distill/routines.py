@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from xskill.array_types import Ints32
+from xskill.array_types import Ints32, Ints64
 from xskill.distill.experience import Experience
-from xskill.distill.replay import Positions, multiplicity, share_inside
+from xskill.distill.node_places import multiplicity, share_inside
 from xskill.distill.significance import Blocks, p_value
 from xskill.mine.association import wilson
 from xskill.records import Node
@@ -22,7 +22,7 @@ USED = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Routine:
+class ScopedRoutine:
     """A node with its numbers in one scope: all task types (``task_type`` None) or one.
 
     ``positives`` of the ``known`` holders with an outcome had the outcome that is asked for: success, or failure for a
@@ -31,7 +31,7 @@ class Routine:
     """
 
     node: Node
-    starts: Positions
+    starts: Ints64
     """Occurrences in the scope."""
     holders: Ints32
     """Episodes in the scope that hold it, ascending."""
@@ -69,7 +69,7 @@ class Routine:
 
 def assess(
     tree: XTree,
-    found: Mapping[str, Positions],
+    found: Mapping[str, Ints64],
     experience: Experience,
     within: Blocks,
     *,
@@ -77,7 +77,7 @@ def assess(
     min_families: int | None = None,
     min_support: int = 5,
     only: Sequence[str] | None = None,
-) -> list[Routine]:
+) -> list[ScopedRoutine]:
     """All nodes with enough support in each of their scopes, good or bad, best first (ties: longer, then earlier).
 
     A node used in at least ``min_families`` task types (default: half of them, and two) is general, one used in fewer
@@ -97,7 +97,7 @@ def assess(
     positives = np.bincount(stratum[corpus.outcome == outcome], minlength=n_strata)
     sizes = np.bincount(stratum, minlength=n_strata)
     episode_of = experience.episode_of
-    scopes: dict[int | None, list[tuple[Node, Positions, Ints32, tuple[str, ...]]]] = {}
+    scopes: dict[int | None, list[tuple[Node, Ints64, Ints32, tuple[str, ...]]]] = {}
     for node in tree.nodes:
         starts = found[node.id]
         episodes = episode_of[starts]
@@ -113,7 +113,7 @@ def assess(
                 inside = stratum[episodes] == s
                 scopes.setdefault(s, []).append((node, starts[inside], holders[stratum[holders] == s], names))
     rates = positives / np.maximum(totals, 1)
-    routines: list[Routine] = []
+    routines: list[ScopedRoutine] = []
     for scope, members in scopes.items():
         whole = int(totals.sum() if scope is None else totals[scope])
         for node, starts, holding, names in members:
@@ -122,7 +122,7 @@ def assess(
                 continue
             hits = int((corpus.outcome[witnesses] == outcome).sum())
             routines.append(
-                Routine(
+                ScopedRoutine(
                     node=node,
                     starts=starts,
                     holders=holding,
@@ -143,7 +143,7 @@ def assess(
     return sorted(routines, key=lambda r: (-r.rank, -r.node.length, place[r.node.id], r.task_type or ""))
 
 
-def judged(routines: Sequence[Routine], q: Sequence[float]) -> list[Routine]:
+def judged(routines: Sequence[ScopedRoutine], q: Sequence[float]) -> list[ScopedRoutine]:
     """The routines with their q-values."""
     return [replace(routine, q_value=value) for routine, value in zip(routines, q, strict=True)]
 
@@ -153,7 +153,9 @@ def enough_types(n_types: int, min_families: int | None) -> int:
     return min_families if min_families is not None else max(2, -(-n_types // 2))
 
 
-def choose(routines: Sequence[Routine], tree: XTree, found: Mapping[str, Positions], most: int) -> list[Routine]:
+def choose(
+    routines: Sequence[ScopedRoutine], tree: XTree, found: Mapping[str, Ints64], most: int
+) -> list[ScopedRoutine]:
     """The first ``most`` routines of a ranking that are no repetition of another.
 
     Left out is a routine that mostly (>= 80%) occurs inside another chosen one; and of the longer variants of a chosen
@@ -162,7 +164,7 @@ def choose(routines: Sequence[Routine], tree: XTree, found: Mapping[str, Positio
     inside = multiplicity(tree)
     left_out: set[str] = set()
     while True:
-        chosen: list[Routine] = []
+        chosen: list[ScopedRoutine] = []
         extended: set[str] = set()
         for routine in routines:
             if len(chosen) == most:

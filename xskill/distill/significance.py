@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from xskill.array_types import Ints32
 from xskill.mine.association import Tables, benjamini_hochberg, exchangeable, fisher
-from xskill.mine.corpus import Corpus
+from xskill.mine.corpus import CodedCorpus
 
 Counts = npt.NDArray[np.int64]
 
@@ -43,7 +43,7 @@ class Blocks:
     """[kinds]"""
 
 
-def blocks(corpus: Corpus) -> Blocks:
+def blocks(corpus: CodedCorpus) -> Blocks:
     """The blocks of a corpus, as ``mine --permutations`` has them within task types."""
     _, of = np.unique(exchangeable(corpus, corpus.task_type.codes + np.int32(1)), return_inverse=True)
     n = int(of.max(initial=0)) + 1

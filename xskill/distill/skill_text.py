@@ -10,7 +10,7 @@ import numpy as np
 from xskill.array_types import Ints32
 from xskill.distill.experience import Experience
 from xskill.distill.plain_words import listed, percent, phrase, share, title
-from xskill.distill.routines import Routine
+from xskill.distill.routines import ScopedRoutine
 from xskill.distill.significance import short, status
 from xskill.distill.step_text import seen_values, step_texts
 from xskill.records import Skill, Tier
@@ -29,7 +29,7 @@ def skill_id(tier: Tier, task_type: str | None, *content: str) -> str:
     return f"{tier}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
 
-def routine_skill(routine: Routine, experience: Experience) -> Skill:
+def routine_skill(routine: ScopedRoutine, experience: Experience) -> Skill:
     """A general or task skill from a routine that goes with success."""
     node = routine.node
     tier: Tier = "general" if routine.task_type is None else "task"
@@ -57,7 +57,7 @@ def routine_skill(routine: Routine, experience: Experience) -> Skill:
     )
 
 
-def evidence(routine: Routine, experience: Experience, *, outcome: int) -> dict[str, Any]:
+def evidence(routine: ScopedRoutine, experience: Experience, *, outcome: int) -> dict[str, Any]:
     """The numbers behind a routine and where they come from; all can be counted again from the input.
 
     ``episodes`` are the holders with an outcome, ``base_rate`` is the success rate that is usual for their task types,
@@ -93,7 +93,7 @@ def origin(episodes: Ints32, experience: Experience) -> dict[str, Any]:
     }
 
 
-def _flow(routine: Routine) -> str:
+def _flow(routine: ScopedRoutine) -> str:
     """Which thing goes through several steps."""
     steps: dict[str, list[int]] = {}
     for slot in routine.node.slots or []:
@@ -106,7 +106,7 @@ def _flow(routine: Routine) -> str:
     return f" Steps {', '.join(numbers[:-1])} and {numbers[-1]} handle one and the same thing."
 
 
-def _when(routine: Routine, experience: Experience) -> str:
+def _when(routine: ScopedRoutine, experience: Experience) -> str:
     if routine.task_type is not None:
         parts = [f"Tasks of the type {named(routine.task_type)}"]
         example = next((t for i in routine.holders.tolist() if (t := experience.tasks[i])), None)
@@ -123,7 +123,7 @@ def _when(routine: Routine, experience: Experience) -> str:
     return "; ".join(part for part in parts if part) + "."
 
 
-def _position(routine: Routine, experience: Experience) -> str:
+def _position(routine: ScopedRoutine, experience: Experience) -> str:
     """Where in an episode the routine stands: at its start, at its end, or after what."""
     starts, corpus, tokens = routine.starts, experience.corpus, experience.corpus.tokens
     episode = experience.episode_of[starts]
@@ -139,7 +139,7 @@ def _position(routine: Routine, experience: Experience) -> str:
     return f"typically from step {int(np.median(offset)) + 1} on"
 
 
-def _when_not(routine: Routine, experience: Experience) -> str:
+def _when_not(routine: ScopedRoutine, experience: Experience) -> str:
     """Contexts in which the same routine did not help: task types, and doing it again in the same episode."""
     corpus = experience.corpus
     parts = []

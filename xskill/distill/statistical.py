@@ -8,18 +8,19 @@ from dataclasses import dataclass
 import msgspec
 import numpy as np
 
+from xskill.array_types import Ints64
 from xskill.bank.prompt import render_prompt
 from xskill.bank.similarity import near_duplicate
 from xskill.distill.experience import Experience
 from xskill.distill.lessons import Lesson
 from xskill.distill.mistakes import assess_standstills, routine_mistake, standstills
+from xskill.distill.node_places import places_in
 from xskill.distill.plain_words import telling
-from xskill.distill.replay import Positions, replays
-from xskill.distill.routines import Routine, assess, choose, enough_types, judged
+from xskill.distill.routines import ScopedRoutine, assess, choose, enough_types, judged
 from xskill.distill.significance import SIGNIFICANT, blocks, q_values
 from xskill.distill.skill_text import routine_skill
 from xskill.mine.mining import mine
-from xskill.mine.rules import Rules
+from xskill.mine.rules import MineRules
 from xskill.records import Skill, TreeHeader
 from xskill.text.quoted import estimate_tokens
 from xskill.tree.xtree import XTree
@@ -77,12 +78,12 @@ def distill(
     Raises:
         NoSuccess: every episode with an outcome failed, and there is no tree.
     """
-    tree = tree if tree is not None else mine(experience.corpus, Rules())
+    tree = tree if tree is not None else mine(experience.corpus, MineRules())
     failure_tree = _failure_tree(experience)
-    found, failing = replays([tree, failure_tree], experience.corpus)
+    found, failing = places_in([tree, failure_tree], experience.corpus)
     within = blocks(experience.corpus)
 
-    def assessed(tree: XTree, found: Mapping[str, Positions], outcome: int) -> list[Routine]:
+    def assessed(tree: XTree, found: Mapping[str, Ints64], outcome: int) -> list[ScopedRoutine]:
         return assess(
             tree,
             found,
@@ -113,7 +114,7 @@ def distill(
     ]
     families = enough_types(len(experience.corpus.task_type.names), limits.min_families)
     general = choose([r for r in routines if r.task_type is None], tree, found, limits.general)
-    task: list[Routine] = []
+    task: list[ScopedRoutine] = []
     for name in experience.corpus.task_type.names:
         own = [r for r in routines if r.task_type == name]
         own.sort(key=lambda r: len(r.types) >= families)  # what many types share comes after what this one has
@@ -158,10 +159,10 @@ def _failure_tree(experience: Experience) -> XTree:
         corpus = corpus.select(np.linspace(0, corpus.n_episodes - 1, FAILURE_EPISODES).astype(np.intp))
     if not (corpus.outcome == 0).any():
         return XTree(TreeHeader(n_nodes=0), ())
-    return mine(corpus, Rules(outcome="failure", max_skills=FAILURE_NODES))
+    return mine(corpus, MineRules(outcome="failure", max_skills=FAILURE_NODES))
 
 
-def _coverage(chosen: Sequence[Routine], experience: Experience) -> float | None:
+def _coverage(chosen: Sequence[ScopedRoutine], experience: Experience) -> float | None:
     won = experience.corpus.outcome == 1
     if not won.any():
         return None

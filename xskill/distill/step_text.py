@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from xskill.array_types import Ints64
 from xskill.distill.experience import Experience
 from xskill.distill.plain_words import phrase, sentence, split_token
-from xskill.distill.replay import Positions
 from xskill.records import Node
 from xskill.text.quoted import quote
 
@@ -20,7 +20,7 @@ SAMPLE = 200
 """Occurrences looked at, evenly over all."""
 
 
-def step_texts(node: Node, starts: Positions, experience: Experience) -> list[str]:
+def step_texts(node: Node, starts: Ints64, experience: Experience) -> list[str]:
     """One line a step: what it does in English, and the command with its placeholders, quoted.
 
     ``Take an object: `take {object} from {surface}``` — a placeholder that comes twice is the same thing both times.
@@ -38,7 +38,7 @@ def step_texts(node: Node, starts: Positions, experience: Experience) -> list[st
     return lines
 
 
-def seen_values(node: Node, starts: Positions, experience: Experience) -> dict[str, list[str]]:
+def seen_values(node: Node, starts: Ints64, experience: Experience) -> dict[str, list[str]]:
     """Placeholder (without braces) → what it stood for most often in episodes that succeeded, without numbers."""
     outcome, corpus = experience.corpus.outcome, experience.corpus
     won = [position for position in sampled(starts) if outcome[experience.episode_of[position]] == 1]
@@ -55,7 +55,7 @@ def seen_values(node: Node, starts: Positions, experience: Experience) -> dict[s
     }
 
 
-def sampled(starts: Positions) -> list[int]:
+def sampled(starts: Ints64) -> list[int]:
     """At most :data:`SAMPLE` positions, evenly spread."""
     if len(starts) <= SAMPLE:
         return [int(position) for position in starts]

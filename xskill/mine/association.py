@@ -14,13 +14,13 @@ import numpy.typing as npt
 
 from xskill.array_types import Floats, Ints32
 from xskill.errors import UsageError
-from xskill.mine.corpus import Corpus, Labels
+from xskill.mine.corpus import CodedCorpus, Labels
 
 STRATA = ("env", "task_type", "question_id", "length")
 """What ``stratify`` may name; ``length`` is tertiles of the number of own steps."""
 
 
-def stratify(corpus: Corpus, field: str | None) -> tuple[Ints32, str]:
+def stratify(corpus: CodedCorpus, field: str | None) -> tuple[Ints32, str]:
     """Stratum of each episode, and the field that was used (``none`` for one stratum).
 
     Args:
@@ -39,7 +39,7 @@ def stratify(corpus: Corpus, field: str | None) -> tuple[Ints32, str]:
     return labels[field].codes + np.int32(1), field
 
 
-def _tertiles(corpus: Corpus) -> Ints32:
+def _tertiles(corpus: CodedCorpus) -> Ints32:
     lengths = corpus.lengths
     known = np.sort(lengths[corpus.outcome >= 0])
     if not len(known):
@@ -48,7 +48,7 @@ def _tertiles(corpus: Corpus) -> Ints32:
     return np.searchsorted(edges, lengths, side="left").astype(np.int32)
 
 
-def exchangeable(corpus: Corpus, strata: Ints32) -> Ints32:
+def exchangeable(corpus: CodedCorpus, strata: Ints32) -> Ints32:
     """Block of each episode: its question where that has several known outcomes, else its stratum."""
     question = corpus.question.codes
     known = corpus.outcome >= 0

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from xskill.array_types import Ints32
 from xskill.mine.outcomes import GOOD, IGNORED, Classes, has_outcome
-from xskill.mine.rules import Gate, Rules
+from xskill.mine.rules import Gate, MineRules
 
 
 class Ranks:
@@ -150,7 +150,9 @@ class Board:
         longest: length of the longest symbol.
     """
 
-    def __init__(self, rules: Rules, gates: Sequence[Gate], known: int, good: int, ranks: Ranks, longest: int) -> None:
+    def __init__(
+        self, rules: MineRules, gates: Sequence[Gate], known: int, good: int, ranks: Ranks, longest: int
+    ) -> None:
         self.rules = rules
         self.gates = tuple(gates)
         self.pairs = Pairs(1024)

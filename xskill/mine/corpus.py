@@ -39,7 +39,7 @@ class Labels:
 
 
 @dataclass(frozen=True, slots=True)
-class Corpus:
+class CodedCorpus:
     """What is mined: the steps that each episode generated itself, integer-coded.
 
     Episodes are sorted by id (then content), tokens and actions as strings, so that two corpora of
@@ -78,12 +78,12 @@ class Corpus:
         """Token of each step."""
         return self.token_of[self.steps]
 
-    def select(self, chosen: npt.NDArray[np.intp]) -> Corpus:
+    def select(self, chosen: npt.NDArray[np.intp]) -> CodedCorpus:
         """The chosen episodes (indices, with repetition if wanted), in the order given."""
         lengths = self.lengths[chosen]
         starts = np.concatenate([[0], np.cumsum(lengths)])
         where = np.repeat(self.starts[chosen] - starts[:-1], lengths) + np.arange(starts[-1])
-        return Corpus(
+        return CodedCorpus(
             tokens=self.tokens,
             actions=self.actions,
             token_of=self.token_of,
@@ -97,7 +97,7 @@ class Corpus:
             n_duplicates=self.n_duplicates,
         )
 
-    def cut(self, first: npt.NDArray[np.int64]) -> Corpus:
+    def cut(self, first: npt.NDArray[np.int64]) -> CodedCorpus:
         """The episodes without the steps before the ``first`` ones. [n_episodes]"""
         lengths = self.lengths
         left = np.arange(len(self.steps)) - np.repeat(self.starts[:-1], lengths) >= np.repeat(first, lengths)
@@ -118,7 +118,7 @@ def own_start(episode: Episode) -> int:
     return max(first, 0)
 
 
-class _Codes(dict[tuple[str, ...], int]):
+class _ActionCodes(dict[tuple[str, ...], int]):
     """Distinct actions in order of appearance."""
 
     def __missing__(self, action: tuple[str, ...]) -> int:
@@ -131,7 +131,7 @@ def encode_episodes(
     also: Iterable[str] = (),
     codes: array[int] | None = None,
     branches: Branches | None = None,
-) -> Corpus:
+) -> CodedCorpus:
     """Code all episodes; of a branch (``parent`` set) only the steps from its fork on.
 
     Records with the same id and the same content count once; the same id with another content is
@@ -149,7 +149,7 @@ def encode_episodes(
         BadData: a token has the form of a node id (``S12``), so that the tree could not be read.
         BadRecord: parent links form a cycle, unless bad records are kept aside.
     """
-    lookup = _Codes()
+    lookup = _ActionCodes()
     codes = array("i") if codes is None else codes
     heads = _Heads()
     for episode in episodes:
@@ -209,13 +209,15 @@ class _Heads:
         return left
 
 
-def _coded(lookup: _Codes, actions: list[str], args: list[list[str]] | None) -> list[int]:
+def _coded(lookup: _ActionCodes, actions: list[str], args: list[list[str]] | None) -> list[int]:
     if args is None:
         return [lookup[(token,)] for token in actions]
     return [lookup[(token, *values)] for token, values in zip(actions, args, strict=True)]
 
 
-def _numbered(steps: Ints32, heads: _Heads, lookup: _Codes, used: Sequence[int], also: Iterable[str]) -> Corpus:
+def _numbered(
+    steps: Ints32, heads: _Heads, lookup: _ActionCodes, used: Sequence[int], also: Iterable[str]
+) -> CodedCorpus:
     """The episodes as they came, the ``used`` actions and their tokens numbered in sorted order."""
     actions_seen = tuple(lookup)
     order = sorted(used, key=lambda code: (render(actions_seen[code]), actions_seen[code]))
@@ -227,7 +229,7 @@ def _numbered(steps: Ints32, heads: _Heads, lookup: _Codes, used: Sequence[int],
         if _NODE_ID.match(token):
             raise BadData(f"the token {token!r} has the form of a node id; run `xskill canon` on the log first")
     number = {token: index for index, token in enumerate(tokens)}
-    return Corpus(
+    return CodedCorpus(
         tokens=tokens,
         actions=sorted_actions,
         token_of=np.fromiter((number[action[0]] for action in sorted_actions), np.int32, len(order)),
@@ -242,8 +244,8 @@ def _numbered(steps: Ints32, heads: _Heads, lookup: _Codes, used: Sequence[int],
 
 
 def _in_order(
-    corpus: Corpus, copied: npt.NDArray[np.int64] | None = None, trees: npt.NDArray[np.int64] | None = None
-) -> Corpus:
+    corpus: CodedCorpus, copied: npt.NDArray[np.int64] | None = None, trees: npt.NDArray[np.int64] | None = None
+) -> CodedCorpus:
     """Sort by id, leave out repeated records, and of what orphans copied all that another one counts."""
     order = sorted(range(corpus.n_episodes), key=corpus.ids.__getitem__)
     kept: list[int] = []
@@ -266,7 +268,9 @@ def _in_order(
     return corpus.cut(first_counted(corpus.steps, corpus.starts, copied[kept], trees[kept]))
 
 
-def _content(corpus: Corpus, index: int, copied: npt.NDArray[np.int64] | None) -> tuple[int | tuple[int, ...], ...]:
+def _content(
+    corpus: CodedCorpus, index: int, copied: npt.NDArray[np.int64] | None
+) -> tuple[int | tuple[int, ...], ...]:
     steps = corpus.steps[corpus.starts[index] : corpus.starts[index + 1]]
     labels = (corpus.question, corpus.task_type, corpus.env)
     n_copied = 0 if copied is None else int(copied[index])

@@ -11,7 +11,7 @@ from xskill.array_types import Floats
 from xskill.mine.merges import Merge
 from xskill.mine.prepare import Prepared
 from xskill.mine.tally import gather
-from xskill.mine.tiling import tile
+from xskill.mine.tiled_corpus import tiled
 
 _PRIOR_COUNT = 0.5
 """Added to the count of each symbol (Krichevsky and Trofimov), so that an unseen one has a code."""
@@ -40,7 +40,7 @@ def score(prepared: Prepared, merges: list[Merge], held: npt.NDArray[np.bool_]) 
         merges: made with the held-out episodes ignored, but replaced in all.
         held: which episodes are held out. [n_episodes]
     """
-    tiles = tile(prepared.sequence, merges)
+    tiles = tiled(prepared.sequence, merges)
     symbol, n_symbols = tiles.symbol, tiles.n_symbols
     first = n_symbols - len(merges)
     train = ~held[tiles.episode]

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from xskill.array_types import Ints32
-from xskill.mine.corpus import Corpus
+from xskill.mine.corpus import CodedCorpus
 
 Symbols = npt.NDArray[np.uint16] | Ints32
 
@@ -33,7 +33,7 @@ class Sequence:
     """Primitives of each symbol; the separator counts as 1."""
 
     def step_of(self, positions: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
-        """Index into ``Corpus.steps`` of each position."""
+        """Index into ``CodedCorpus.steps`` of each position."""
         steps: npt.NDArray[np.int64] = positions.astype(np.int64) - 1 - self.episode[positions]
         return steps
 
@@ -50,7 +50,7 @@ class PairIndex:
     """Pair that starts at each position, -1 where none does."""
 
 
-def lay_out(corpus: Corpus, room: int = 0) -> Sequence:
+def lay_out(corpus: CodedCorpus, room: int = 0) -> Sequence:
     """The corpus before any merge: token t is symbol t + 1.
 
     Args:

@@ -19,8 +19,9 @@ from xskill.array_types import Ints32
 from xskill.mine.board import Board, Ranks
 from xskill.mine.layout import SEPARATOR, PairIndex, Sequence
 from xskill.mine.outcomes import GOOD, IGNORED, Classes, Counts, Prior, count, has_outcome
-from xskill.mine.rules import Gate, Rules
-from xskill.mine.runs import Runs, disjoint
+from xskill.mine.rules import Gate, MineRules
+from xskill.mine.runs import Runs
+from xskill.tree.replay_arrays import from_the_left
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ class Miner:
         classes: Classes,
         families: Ints32,
         expansions: Many[tuple[int, ...]],
-        rules: Rules,
+        rules: MineRules,
         prior: Prior = Prior(),
         gates: Many[Gate] | None = None,
     ) -> None:
@@ -128,7 +129,7 @@ class Miner:
         self.board.merged(pair)
 
         l_u = int(lengths[u])
-        here = disjoint(positions, l_u) if u == v else positions
+        here = from_the_left(positions, l_u) if u == v else positions
         second = here + l_u
         after = here + length
         before = here - lengths[symbols[here - 1]]
@@ -168,7 +169,7 @@ class Miner:
         if self._runs is not None:
             for double in np.flatnonzero(index.left == index.right):
                 listed = index.order[index.first[double] : index.first[double + 1]]
-                self._recount(counts, int(double), disjoint(listed, int(self._lengths[index.left[double]])))
+                self._recount(counts, int(double), from_the_left(listed, int(self._lengths[index.left[double]])))
         for place, both in enumerate(
             zip(index.left.tolist(), index.right.tolist(), strict=True) if prior.pairs else ()
         ):
@@ -208,7 +209,7 @@ class Miner:
         counts = count(key, kind, 2 * n)
         if self._runs is not None:
             self._runs.measure(here, int(self._lengths[new]))
-            self._recount(counts, n + new, disjoint(positions[key == n + new], int(self._lengths[new])))
+            self._recount(counts, n + new, from_the_left(positions[key == n + new], int(self._lengths[new])))
         alive = np.flatnonzero(counts[0] >= self.board.needed[length])
         number = np.full(2 * n, -1, np.int32)
         number[alive] = np.arange(len(alive), dtype=np.int32)

@@ -11,23 +11,22 @@ import msgspec
 from xskill.engines import Engine
 from xskill.engines.local import ONE
 from xskill.mine.association import stratify
-from xskill.mine.corpus import Corpus
+from xskill.mine.corpus import CodedCorpus
 from xskill.mine.nodes import describe
 from xskill.mine.outcomes import classify
 from xskill.mine.prepare import check_outcomes, merge_all, prepare
 from xskill.mine.resampling import adjust, permutation_minima, stability
 from xskill.mine.residual import remembered, rest
-from xskill.mine.rules import Rules
-from xskill.mine.tally import FAILED, SUCCEEDED, Tally, gather, mined_outcome, stratified, tally
-from xskill.mine.tiling import tile
-from xskill.records import Corpus as CorpusInfo
-from xskill.records import TreeHeader
+from xskill.mine.rules import MineRules
+from xskill.mine.tally import FAILED, SUCCEEDED, NodeTally, gather, mined_outcome, stratified, tally
+from xskill.mine.tiled_corpus import tiled
+from xskill.records import Corpus, TreeHeader
 from xskill.tree.xtree import XTree
 
 
 def tree_header(
-    rules: Rules,
-    counts: Tally,
+    rules: MineRules,
+    counts: NodeTally,
     *,
     n_nodes: int,
     vocabulary: int,
@@ -58,7 +57,7 @@ def tree_header(
     n_success = int(counts.corpus[SUCCEEDED])
     return TreeHeader(
         environment=environments[0] if len(environments) == 1 else None,
-        corpus=CorpusInfo(name=name, n_trajectories=int(counts.corpus.sum()), successful_only=rules.successes_only),
+        corpus=Corpus(name=name, n_trajectories=int(counts.corpus.sum()), successful_only=rules.successes_only),
         n_primitives=vocabulary,
         n_nodes=n_nodes,
         outcome=rules.outcome,
@@ -96,8 +95,8 @@ class Questions:
 
 
 def mine(
-    corpus: Corpus,
-    rules: Rules,
+    corpus: CodedCorpus,
+    rules: MineRules,
     questions: Questions = Questions(),
     *,
     name: str | None = None,
@@ -145,6 +144,6 @@ def mine(
         task_types=len(corpus.task_type.names),
         name=name,
         config=choices,
-        extra=remembered(counts.replaced, rest(corpus, tile(prepared.sequence, merges))) if resumable else None,
+        extra=remembered(counts.replaced, rest(corpus, tiled(prepared.sequence, merges))) if resumable else None,
     )
     return XTree(header, tuple(nodes))

@@ -11,17 +11,17 @@ import numpy as np
 import numpy.typing as npt
 
 from xskill.mine.association import Tables, benjamini_hochberg, fisher, lift, wilson
-from xskill.mine.corpus import Corpus, render
+from xskill.mine.corpus import CodedCorpus, render
 from xskill.mine.layout import Sequence
 from xskill.mine.merges import Merge
-from xskill.mine.rules import Rules
-from xskill.mine.slots import Values, chain, find_slots
-from xskill.mine.tally import FAILED, SUCCEEDED, Counts, Tally, mined_outcome
+from xskill.mine.rules import MineRules
+from xskill.mine.slots import ArgumentValues, chain, find_slots
+from xskill.mine.tally import FAILED, SUCCEEDED, Counts, NodeTally, mined_outcome
 from xskill.records import Node, Slot
 
 
 def describe(
-    corpus: Corpus, sequence: Sequence, merges: list[Merge], counts: Tally, tables: Tables, rules: Rules
+    corpus: CodedCorpus, sequence: Sequence, merges: list[Merge], counts: NodeTally, tables: Tables, rules: MineRules
 ) -> list[Node]:
     """Node records in merge order, with every field of ALGORITHMS section 2 but the resampled ones."""
     shapes = Shapes.of(corpus, merges)
@@ -47,7 +47,7 @@ def describe(
     return with_counts(nodes, counts, tables, rules)
 
 
-def with_counts(nodes: list[Node], counts: Tally, tables: Tables, rules: Rules) -> list[Node]:
+def with_counts(nodes: list[Node], counts: NodeTally, tables: Tables, rules: MineRules) -> list[Node]:
     """The nodes with all that follows from counts.
 
     ``lift``, ``p_value`` and ``q_value`` are about the mined outcome; ``success*`` always about success.
@@ -92,7 +92,7 @@ class Shapes:
     length: list[int]
 
     @classmethod
-    def of(cls, corpus: Corpus, merges: list[Merge]) -> Shapes:
+    def of(cls, corpus: CodedCorpus, merges: list[Merge]) -> Shapes:
         """Symbols are the separator, the tokens, then the nodes."""
         names = ["", *corpus.tokens, *(f"S{index}" for index in range(len(merges)))]
         expansion: list[tuple[str, ...]] = [(), *((token,) for token in corpus.tokens)]
@@ -115,10 +115,10 @@ class _Routine:
 
 
 def _routines(
-    corpus: Corpus, sequence: Sequence, merges: list[Merge], shapes: Shapes, rules: Rules
+    corpus: CodedCorpus, sequence: Sequence, merges: list[Merge], shapes: Shapes, rules: MineRules
 ) -> Iterator[_Routine]:
     """Example and pattern of each node, over the counted occurrences that its merge replaced (none: no example)."""
-    values = Values.of(corpus)
+    values = ArgumentValues.of(corpus)
     mined = mined_outcome(corpus.outcome, rules)
     for merge, expansion in zip(merges, shapes.expansion, strict=True):
         positions = merge.positions
@@ -132,7 +132,7 @@ def _routines(
         yield _Routine(example, *find_slots(steps, expansion, values))
 
 
-def _example(corpus: Corpus, steps: npt.NDArray[np.int32], has: npt.NDArray[np.int8]) -> list[str]:
+def _example(corpus: CodedCorpus, steps: npt.NDArray[np.int32], has: npt.NDArray[np.int8]) -> list[str]:
     """The smallest occurrence as written out, those with the mined outcome before others."""
     left = steps[has == 1] if (has == 1).any() else steps
     for column in range(steps.shape[1]):

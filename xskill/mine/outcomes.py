@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from xskill.mine.rules import Rules
+from xskill.mine.rules import MineRules
 
 Classes = npt.NDArray[np.int8]
 
@@ -33,7 +33,7 @@ UNKNOWN, OTHER, GOOD, IGNORED = 0, 1, 2, 3
 """Class of an episode: outcome unknown, the other outcome, the outcome that is mined; merged but never counted."""
 
 
-def classify(outcome: npt.NDArray[np.int8], rules: Rules) -> Classes:
+def classify(outcome: npt.NDArray[np.int8], rules: MineRules) -> Classes:
     """Class of each episode.
 
     Args:

@@ -6,18 +6,18 @@ from collections.abc import Sequence as Many
 from dataclasses import dataclass
 
 from xskill.errors import NoSuccess
-from xskill.mine.corpus import Corpus
+from xskill.mine.corpus import CodedCorpus
 from xskill.mine.layout import PairIndex, Sequence, index_pairs, lay_out
 from xskill.mine.merges import Merge, Miner
 from xskill.mine.outcomes import Classes
-from xskill.mine.rules import Gate, Rules
+from xskill.mine.rules import Gate, MineRules
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
     """A corpus, laid out and indexed."""
 
-    corpus: Corpus
+    corpus: CodedCorpus
     sequence: Sequence
     index: PairIndex
 
@@ -26,24 +26,24 @@ class Prepared:
         """Tokens of each symbol: none for the separator, each token itself."""
         return [(), *((symbol,) for symbol in range(1, len(self.sequence.lengths)))]
 
-    def miner(self, classes: Classes, rules: Rules, gates: Many[Gate] | None = None) -> Miner:
+    def miner(self, classes: Classes, rules: MineRules, gates: Many[Gate] | None = None) -> Miner:
         """A miner at the start of its run."""
         families = self.corpus.task_type.codes
         return Miner(self.sequence, self.index, classes, families, self.expansions, rules, gates=gates)
 
 
-def prepare(corpus: Corpus, max_skills: int) -> Prepared:
+def prepare(corpus: CodedCorpus, max_skills: int) -> Prepared:
     """Lay out and index a corpus for trees of at most ``max_skills`` nodes."""
     sequence = lay_out(corpus, max_skills)
     return Prepared(corpus, sequence, index_pairs(sequence))
 
 
-def merge_all(prepared: Prepared, classes: Classes, rules: Rules) -> list[Merge]:
+def merge_all(prepared: Prepared, classes: Classes, rules: MineRules) -> list[Merge]:
     """The merges of one run."""
     return prepared.miner(classes, rules).run()
 
 
-def check_outcomes(corpus: Corpus, rules: Rules) -> None:
+def check_outcomes(corpus: CodedCorpus, rules: MineRules) -> None:
     """Raise :class:`NoSuccess` when no episode can have what is mined."""
     known = int((corpus.outcome >= 0).sum())
     n_success = int((corpus.outcome == 1).sum())

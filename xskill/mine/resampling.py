@@ -13,10 +13,10 @@ from xskill.array_types import Ints32
 from xskill.engines import Engine
 from xskill.errors import NoSuccess
 from xskill.mine.association import exchangeable, fisher
-from xskill.mine.corpus import Corpus
+from xskill.mine.corpus import CodedCorpus
 from xskill.mine.outcomes import classify
 from xskill.mine.prepare import Prepared, check_outcomes, merge_all, prepare
-from xskill.mine.rules import Rules
+from xskill.mine.rules import MineRules
 from xskill.mine.tally import gather, mined_outcome, stratified
 from xskill.records import Node
 
@@ -31,7 +31,7 @@ def permute(outcome: npt.NDArray[np.int8], within: Ints32, rng: np.random.Genera
     return permuted
 
 
-def smallest_p(prepared: Prepared, outcome: npt.NDArray[np.int8], rules: Rules, strata: Ints32) -> float:
+def smallest_p(prepared: Prepared, outcome: npt.NDArray[np.int8], rules: MineRules, strata: Ints32) -> float:
     """Mine under these outcomes; the smallest p of any node, 1 without nodes."""
     merges = merge_all(prepared, classify(outcome, rules), rules)
     occurrences = gather(prepared.sequence, merges)
@@ -40,14 +40,14 @@ def smallest_p(prepared: Prepared, outcome: npt.NDArray[np.int8], rules: Rules, 
 
 
 def permutation_minima(
-    prepared: Prepared, rules: Rules, strata: Ints32, n: int, seed: int, engine: Engine
+    prepared: Prepared, rules: MineRules, strata: Ints32, n: int, seed: int, engine: Engine
 ) -> npt.NDArray[np.float64]:
     """Smallest p of each of ``n`` runs of the whole miner, each on outcomes permuted within their blocks. [n]"""
     within = exchangeable(prepared.corpus, strata)
     return np.array(engine.map(partial(_permuted, prepared, rules, strata, within, seed), n))
 
 
-def _permuted(prepared: Prepared, rules: Rules, strata: Ints32, within: Ints32, seed: int, number: int) -> float:
+def _permuted(prepared: Prepared, rules: MineRules, strata: Ints32, within: Ints32, seed: int, number: int) -> float:
     outcome = permute(prepared.corpus.outcome, within, np.random.default_rng([seed, number]))
     return smallest_p(prepared, outcome, rules, strata)
 
@@ -69,7 +69,7 @@ def adjust(nodes: Sequence[Node], minima: npt.NDArray[np.float64]) -> list[Node]
 
 
 def stability(
-    corpus: Corpus, rules: Rules, expansions: Sequence[Sequence[str]], n: int, seed: int, engine: Engine
+    corpus: CodedCorpus, rules: MineRules, expansions: Sequence[Sequence[str]], n: int, seed: int, engine: Engine
 ) -> list[float]:
     """Share of ``n`` resamples (episodes with replacement) in which a node with each expansion is mined."""
     runs = engine.map(partial(_resampled, corpus, rules, seed), n)
@@ -78,7 +78,7 @@ def stability(
     return [sum(expansion in run for run in runs) / n for expansion in wanted]
 
 
-def _resampled(corpus: Corpus, rules: Rules, seed: int, number: int) -> set[tuple[int, ...]]:
+def _resampled(corpus: CodedCorpus, rules: MineRules, seed: int, number: int) -> set[tuple[int, ...]]:
     """Expansions, as tokens, of the nodes of one resample; none when it drew no success."""
     rng = np.random.default_rng([seed, number])
     drawn = corpus.select(np.sort(rng.integers(0, corpus.n_episodes, corpus.n_episodes)))

@@ -9,10 +9,10 @@ import numpy as np
 
 from xskill.array_types import Ints32
 from xskill.errors import BadData
-from xskill.mine.corpus import Corpus
+from xskill.mine.corpus import CodedCorpus
 from xskill.mine.layout import Sequence, index_pairs
-from xskill.mine.runs import disjoint
-from xskill.mine.tiling import Tiles
+from xskill.mine.tiled_corpus import Tiles
+from xskill.tree.replay_arrays import from_the_left
 from xskill.tree.xtree import XTree
 
 Triple = tuple[int, int, int]
@@ -76,7 +76,7 @@ def recall(tree: XTree) -> tuple[Memory, Facts]:
     return memory, facts
 
 
-def rest(corpus: Corpus, tiles: Tiles) -> list[Rest]:
+def rest(corpus: CodedCorpus, tiles: Tiles) -> list[Rest]:
     """The pairs of neighbours that occur at least twice in the tiled episodes, the most frequent :data:`KEPT`."""
     symbols = tiles.symbol.astype(np.uint16) if tiles.n_symbols < 2**16 else tiles.symbol.astype(np.int32)
     lengths = np.ones(tiles.n_symbols, np.int32)
@@ -86,7 +86,7 @@ def rest(corpus: Corpus, tiles: Tiles) -> list[Rest]:
     for pair in np.argsort(-np.diff(index.first), kind="stable")[:KEPT].tolist():
         places = index.order[index.first[pair] : index.first[pair + 1]]
         u, v = int(index.left[pair]), int(index.right[pair])
-        taken = disjoint(places, 1) if u == v else places
+        taken = from_the_left(places, 1) if u == v else places
         counts = (tiles.episode[places], tiles.episode[taken], np.unique(tiles.episode[places]))
         rows.append(Rest(names[u], names[v], *(_by_outcome(corpus, episodes) for episodes in counts)))
     return rows
@@ -112,6 +112,6 @@ def remembered(replaced: Any, pairs: list[Rest]) -> dict[str, Any]:
     return {"resume": msgspec.to_builtins(Memory([tuple(row) for row in replaced.tolist()], pairs))}
 
 
-def _by_outcome(corpus: Corpus, episodes: Ints32) -> Triple:
+def _by_outcome(corpus: CodedCorpus, episodes: Ints32) -> Triple:
     unknown, failed, succeeded = np.bincount(corpus.outcome[episodes] + 1, minlength=3).tolist()
     return unknown, failed, succeeded

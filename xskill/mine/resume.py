@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from collections.abc import Sequence as Many
 from dataclasses import replace
 from typing import Any
 
@@ -22,22 +23,22 @@ import numpy as np
 
 from xskill.errors import BadData, UsageError
 from xskill.mine.branches import Branches
-from xskill.mine.corpus import Corpus, encode_episodes
-from xskill.mine.layout import index_pairs, lay_out
+from xskill.mine.corpus import CodedCorpus, encode_episodes
+from xskill.mine.layout import SEPARATOR, Sequence, index_pairs, lay_out
 from xskill.mine.merges import Merge, Miner
 from xskill.mine.mining import tree_header
 from xskill.mine.nodes import describe
-from xskill.mine.outcomes import Prior, classify
-from xskill.mine.replay import replay
+from xskill.mine.outcomes import IGNORED, Classes, Prior, classify
 from xskill.mine.residual import KEPT, Facts, Memory, Rest, Triple, added, recall, remembered, rest
-from xskill.mine.rules import Rules
-from xskill.mine.tally import FAILED, SUCCEEDED, Tally, gather, pooled, tally
-from xskill.mine.tiling import Tiles, tile
+from xskill.mine.rules import MineRules
+from xskill.mine.tally import FAILED, SUCCEEDED, NodeTally, gather, pooled, tally
+from xskill.mine.tiled_corpus import Tiles, tiled
 from xskill.records import Episode, Node, encode
+from xskill.tree.replay_arrays import GAP, INSIDE, cells_of, replay
 from xskill.tree.xtree import XTree
 
 
-def rules_of(tree: XTree, changes: Mapping[str, Any]) -> Rules:
+def rules_of(tree: XTree, changes: Mapping[str, Any]) -> MineRules:
     """The rules in a tree's header, with the options that were given (those not None) on top.
 
     Raises:
@@ -45,7 +46,7 @@ def rules_of(tree: XTree, changes: Mapping[str, Any]) -> Rules:
         UsageError: the options ask for another outcome, or another part of the episodes.
     """
     try:
-        rules = msgspec.convert(tree.header.config, Rules)
+        rules = msgspec.convert(tree.header.config, MineRules)
     except msgspec.ValidationError as error:
         raise BadData(f"--resume: the tree's config holds no rules: {error}") from None
     changed = replace(rules, **{name: value for name, value in changes.items() if value is not None})
@@ -54,13 +55,13 @@ def rules_of(tree: XTree, changes: Mapping[str, Any]) -> Rules:
     return changed
 
 
-def encode_for(tree: XTree, episodes: Iterable[Episode], branches: Branches | None = None) -> Corpus:
+def encode_for(tree: XTree, episodes: Iterable[Episode], branches: Branches | None = None) -> CodedCorpus:
     """Code new episodes, with the tree's primitives in the vocabulary."""
     also = {token for node in tree.nodes for token in node.expansion}
     return encode_episodes(episodes, also, branches=branches)
 
 
-def grow(tree: XTree, corpus: Corpus, rules: Rules, name: str | None = None) -> XTree:
+def grow(tree: XTree, corpus: CodedCorpus, rules: MineRules, name: str | None = None) -> XTree:
     """The tree, grown by new episodes.
 
     Args:
@@ -74,7 +75,7 @@ def grow(tree: XTree, corpus: Corpus, rules: Rules, name: str | None = None) -> 
     """
     memory, facts = recall(tree)
     classes = classify(corpus.outcome, rules)
-    sequence, merges = replay(corpus, tree, classes, rules)
+    sequence, merges = _with_merges(corpus, tree, classes, rules)
     old = _recalled(tree, memory, facts)
     symbol = {name: number for number, name in enumerate(_names(corpus, len(merges)))}
     prior = _prior(old, memory, symbol, rules)
@@ -108,6 +109,35 @@ def grow(tree: XTree, corpus: Corpus, rules: Rules, name: str | None = None) -> 
     return XTree(header, (*known, *nodes[len(known) :]))
 
 
+def _with_merges(corpus: CodedCorpus, tree: XTree, classes: Classes, rules: MineRules) -> tuple[Sequence, list[Merge]]:
+    """The corpus after the tree's merges, and a :class:`Merge` for each node.
+
+    Frequency and positions are those of this corpus, rate and score the tree's own. The vocabulary of the corpus holds
+    the tree's primitives; symbols of the replay are those of mining less one, for it has no separator.
+    """
+    fresh = lay_out(corpus, max(rules.max_skills, len(tree.nodes)))
+    number = {name: symbol for symbol, name in enumerate(_names(corpus, len(tree.nodes)))}
+    number.update((node.id, len(corpus.tokens) + 1 + rank) for rank, node in enumerate(tree.nodes))
+    children = [(number[node.children[0]], number[node.children[1]]) for node in tree.nodes]
+    line = fresh.symbols.astype(np.int32) - 1
+    line[line == SEPARATOR - 1] = GAP
+    replayed = replay(line, [(u - 1, v - 1) for u, v in children], cells_of(line, len(corpus.tokens)))
+    merges = []
+    size = [1] * (len(corpus.tokens) + 1)
+    for node, (u, v), adjacent, taken in zip(tree.nodes, children, replayed.adjacent, replayed.starts, strict=True):
+        counted = taken if rules.self_pairs == "disjoint" else adjacent
+        frequency = int((classes[fresh.episode[counted]] != IGNORED).sum())
+        merges.append(Merge(u, v, frequency, node.outcome_rate or 1.0, node.score or 0.0, taken.astype(np.int32)))
+        size.append(size[u] + size[v])
+    starts = np.flatnonzero(replayed.line != INSIDE)
+    spans = replayed.line[starts] + 1
+    lengths = np.array(size, np.int32)
+    symbols = np.zeros_like(fresh.symbols)
+    symbols[starts] = spans
+    symbols[starts + lengths[spans] - 1] = spans
+    return Sequence(symbols, starts, fresh.episode, lengths), merges
+
+
 def _ancestor(tree: XTree) -> dict[str, Any]:
     return {"tree": tree_hash(tree), "episodes": tree.header.corpus.n_trajectories, "nodes": len(tree.nodes)}
 
@@ -118,32 +148,32 @@ def tree_hash(tree: XTree) -> str:
     return "sha256:" + hashlib.sha256(b"\n".join(lines)).hexdigest()
 
 
-def _names(corpus: Corpus, n_nodes: int) -> list[str]:
+def _names(corpus: CodedCorpus, n_nodes: int) -> list[str]:
     """Names of the symbols, as in :class:`xskill.mine.nodes.Shapes`."""
     return ["", *corpus.tokens, *(f"S{index}" for index in range(n_nodes))]
 
 
-def _expansions(corpus: Corpus, merges: Sequence[Merge]) -> list[tuple[int, ...]]:
+def _expansions(corpus: CodedCorpus, merges: Many[Merge]) -> list[tuple[int, ...]]:
     expansions: list[tuple[int, ...]] = [(), *((symbol,) for symbol in range(1, len(corpus.tokens) + 1))]
     for merge in merges:
         expansions.append(expansions[merge.left] + expansions[merge.right])
     return expansions
 
 
-def _tiles(corpus: Corpus, merges: list[Merge]) -> Tiles:
-    return tile(lay_out(corpus, len(merges)), merges)
+def _tiles(corpus: CodedCorpus, merges: list[Merge]) -> Tiles:
+    return tiled(lay_out(corpus, len(merges)), merges)
 
 
 def _both(pair: Rest, symbol: Mapping[str, int]) -> bool:
     return pair.left in symbol and pair.right in symbol
 
 
-def _recalled(tree: XTree, memory: Memory, facts: Facts) -> Tally:
+def _recalled(tree: XTree, memory: Memory, facts: Facts) -> NodeTally:
     """The tree's own counts; what it does not tell by outcome stands under unknown."""
     rows = [(n.episodes or 0, n.episodes_known or 0, n.episodes_success or 0) for n in tree.nodes]
     tiles = [((n.tiles or 0) - (n.tiles_success or 0), 0, n.tiles_success or 0) for n in tree.nodes]
     n_episodes = tree.header.corpus.n_trajectories or 0
-    return Tally(
+    return NodeTally(
         replaced=np.array(memory.replaced, np.int64).reshape(-1, 3),
         episodes=np.array([_split(*row) for row in rows], np.int64).reshape(-1, 3),
         tiles=np.array(tiles, np.int64).reshape(-1, 3),
@@ -162,7 +192,7 @@ def _split(n: int, known: int, succeeded: int) -> Triple:
     return n - known, known - succeeded, succeeded
 
 
-def _prior(old: Tally, memory: Memory, symbol: Mapping[str, int], rules: Rules) -> Prior:
+def _prior(old: NodeTally, memory: Memory, symbol: Mapping[str, int], rules: MineRules) -> Prior:
     """What the old episodes add to the counts of the pairs that the tree remembers."""
     mined = SUCCEEDED if rules.outcome == "success" else FAILED
     counts = {}
@@ -177,7 +207,7 @@ def _prior(old: Tally, memory: Memory, symbol: Mapping[str, int], rules: Rules) 
     return Prior(int(old.corpus[FAILED:].sum()), int(old.corpus[mined]), counts)
 
 
-def _extended(old: Tally, taken: Sequence[Rest | None], merges: Sequence[Merge], first: int) -> Tally:
+def _extended(old: NodeTally, taken: Many[Rest | None], merges: Many[Merge], first: int) -> NodeTally:
     """The old counts with a row for each new node: what the tree remembers of its pair."""
     nothing = (0, 0, 0)
     replaced = np.array([pair.disjoint if pair else nothing for pair in taken], np.int64).reshape(-1, 3)
@@ -187,7 +217,7 @@ def _extended(old: Tally, taken: Sequence[Rest | None], merges: Sequence[Merge],
         for child in (merge.left, merge.right):
             if child >= first:
                 tiles[child - first] -= count
-    return Tally(
+    return NodeTally(
         np.concatenate([old.replaced, replaced]),
         np.concatenate([old.episodes, episodes]),
         np.maximum(tiles, 0),
@@ -201,7 +231,7 @@ _KEPT = ("example", "pattern", "slots")
 """What a node of the tree keeps as it is."""
 
 
-def _summed(before: Node, now: Node, counts: Tally, rules: Rules) -> Node:
+def _summed(before: Node, now: Node, counts: NodeTally, rules: MineRules) -> Node:
     """The tree's node with the counts of both; its rate is that of all replaced occurrences."""
     mined = SUCCEEDED if rules.outcome == "success" else FAILED
     row = counts.replaced[int(before.id[1:])]
@@ -222,7 +252,7 @@ def _summed(before: Node, now: Node, counts: Tally, rules: Rules) -> Node:
     )
 
 
-def _left(old: Sequence[Rest], taken: Sequence[Rest], new: Sequence[Rest]) -> list[Rest]:
+def _left(old: Many[Rest], taken: Many[Rest], new: Many[Rest]) -> list[Rest]:
     """The pairs of old and new episodes that no merge took, the most frequent first."""
     gone = {(pair.left, pair.right) for pair in taken}
     found = {(pair.left, pair.right): pair for pair in old if (pair.left, pair.right) not in gone}

@@ -28,7 +28,7 @@ class Gate:
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class MineRules:
     """When a pair may merge and how it is scored (arXiv 2609.32993, steps 2 and 3).
 
     X-Score(u, v) = f * (l_u + l_v)**p_length * (succ + epsilon)**p_success.
@@ -95,11 +95,11 @@ class Rules:
         return asdict(self)
 
 
-PRESETS: dict[str, Rules] = {
-    "webarena": Rules(
+PRESETS: dict[str, MineRules] = {
+    "webarena": MineRules(
         max_skills=256, min_frequency=4, eta=0.3, max_length=12, successes_only=True, self_pairs="disjoint"
     ),
-    "scienceworld": Rules(
+    "scienceworld": MineRules(
         max_skills=80,
         min_frequency=5,
         eta=0.5,
@@ -108,18 +108,18 @@ PRESETS: dict[str, Rules] = {
         min_success_rate=0.9,
         min_families=2,
     ),
-    "webshop": Rules(max_skills=60, min_frequency=5, eta=0.5, max_length=8),
-    "miniwob": Rules(max_skills=200, min_frequency=4, eta=0.3, max_length=10, p_success=1.5, self_pairs="disjoint"),
+    "webshop": MineRules(max_skills=60, min_frequency=5, eta=0.5, max_length=8),
+    "miniwob": MineRules(max_skills=200, min_frequency=4, eta=0.3, max_length=10, p_success=1.5, self_pairs="disjoint"),
 }
 """Settings of the four released trees; exponents recovered from their merge order."""
 
 
-def with_gate(rules: Rules, gate: Gate) -> Rules:
+def with_gate(rules: MineRules, gate: Gate) -> MineRules:
     """The rules under another gate."""
     return replace(rules, eta=gate.eta, min_frequency=gate.min_frequency)
 
 
-def choose(preset: str | None, changes: dict[str, Any]) -> Rules:
+def choose(preset: str | None, changes: dict[str, Any]) -> MineRules:
     """The preset (or the defaults) with the options that were given (those not None) on top.
 
     Raises:
@@ -127,5 +127,5 @@ def choose(preset: str | None, changes: dict[str, Any]) -> Rules:
     """
     if preset is not None and preset not in PRESETS:
         raise UsageError(f"--preset {preset}: unknown; choose one of {', '.join(PRESETS)}")
-    base = PRESETS[preset] if preset is not None else Rules()
+    base = PRESETS[preset] if preset is not None else MineRules()
     return replace(base, **{name: value for name, value in changes.items() if value is not None})

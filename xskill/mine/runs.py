@@ -10,18 +10,6 @@ from xskill.array_types import Ints32
 from xskill.mine.layout import Sequence
 
 
-def disjoint(positions: Ints32, length: int) -> Ints32:
-    """Of the ascending positions of a self-pair of symbols of ``length``, those a greedy pass from the left takes."""
-    if len(positions) < 2:
-        return positions
-    number = np.arange(len(positions))
-    begins = np.empty(len(positions), bool)
-    begins[0] = True
-    np.not_equal(positions[1:] - positions[:-1], length, out=begins[1:])
-    taken: Ints32 = positions[(number - np.maximum.accumulate(np.where(begins, number, 0))) % 2 == 0]
-    return taken
-
-
 class Runs:
     """Length of each run, kept at its first and last symbol."""
 

@@ -10,7 +10,7 @@ from string import ascii_lowercase
 import numpy as np
 
 from xskill.array_types import Ints32
-from xskill.mine.corpus import Corpus
+from xskill.mine.corpus import CodedCorpus
 from xskill.records import Slot
 
 _AGREE = 95
@@ -24,7 +24,7 @@ _MAX_SLOTS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Values:
+class ArgumentValues:
     """Values of the first arguments of each distinct action."""
 
     code: Ints32
@@ -33,7 +33,7 @@ class Values:
     """Distinct values, sorted."""
 
     @classmethod
-    def of(cls, corpus: Corpus) -> Values:
+    def of(cls, corpus: CodedCorpus) -> ArgumentValues:
         width = min(max((len(action) - 1 for action in corpus.actions), default=0), _MAX_SLOTS)
         names = tuple(sorted({value for action in corpus.actions for value in action[1 : width + 1]}))
         number = {name: code for code, name in enumerate(names)}
@@ -43,7 +43,7 @@ class Values:
         return cls(code, names)
 
 
-def find_slots(steps: Ints32, expansion: Sequence[str], values: Values) -> tuple[str, list[Slot] | None]:
+def find_slots(steps: Ints32, expansion: Sequence[str], values: ArgumentValues) -> tuple[str, list[Slot] | None]:
     """The pattern of one node, and its slots.
 
     Slots that carry the same value in at least 95% of the occurrences share a variable (each slot is

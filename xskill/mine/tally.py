@@ -10,10 +10,10 @@ import numpy.typing as npt
 
 from xskill.array_types import Ints32
 from xskill.mine.association import Tables
-from xskill.mine.corpus import Corpus
+from xskill.mine.corpus import CodedCorpus
 from xskill.mine.layout import Sequence
 from xskill.mine.merges import Merge
-from xskill.mine.rules import Rules
+from xskill.mine.rules import MineRules
 
 Counts = npt.NDArray[np.int64]
 
@@ -33,7 +33,7 @@ class Occurrences:
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class NodeTally:
     """Counts by outcome (unknown, failed, succeeded), and the task types, of each node."""
 
     replaced: Counts
@@ -49,9 +49,9 @@ class Tally:
     steps: Counts
     """Their own steps. [3]"""
 
-    def __add__(self, other: Tally) -> Tally:
+    def __add__(self, other: NodeTally) -> NodeTally:
         kinds = [one + more for one, more in zip(self.task_types, other.task_types, strict=True)]
-        return Tally(
+        return NodeTally(
             self.replaced + other.replaced,
             self.episodes + other.episodes,
             self.tiles + other.tiles,
@@ -72,7 +72,7 @@ def gather(sequence: Sequence, merges: list[Merge]) -> Occurrences:
     return Occurrences(node, episode, node[fresh], episode[fresh])
 
 
-def tally(corpus: Corpus, occurrences: Occurrences, merges: list[Merge], rules: Rules) -> Tally:
+def tally(corpus: CodedCorpus, occurrences: Occurrences, merges: list[Merge], rules: MineRules) -> NodeTally:
     """Count the occurrences of the merges.
 
     Args:
@@ -89,7 +89,7 @@ def tally(corpus: Corpus, occurrences: Occurrences, merges: list[Merge], rules: 
         for child in (merge.left, merge.right):
             if child >= first:
                 tiles[child - first] -= replaced[index]
-    return Tally(
+    return NodeTally(
         replaced=replaced,
         episodes=_by_outcome(occurrences.holder_node, corpus.outcome[occurrences.holder_episode], n),
         tiles=tiles,
@@ -103,7 +103,7 @@ def _by_outcome(node: Ints32, outcome: npt.NDArray[np.int8], n: int) -> Counts:
     return np.bincount(node.astype(np.int64) * 3 + outcome + 1, minlength=3 * n).reshape(n, 3)
 
 
-def _task_types(corpus: Corpus, occurrences: Occurrences, n: int, rules: Rules) -> list[Counter[str]]:
+def _task_types(corpus: CodedCorpus, occurrences: Occurrences, n: int, rules: MineRules) -> list[Counter[str]]:
     kinds = corpus.task_type.codes[occurrences.holder_episode]
     counted = kinds >= 0
     if rules.successes_only:
@@ -117,7 +117,7 @@ def _task_types(corpus: Corpus, occurrences: Occurrences, n: int, rules: Rules) 
     return found
 
 
-def mined_outcome(outcome: npt.NDArray[np.int8], rules: Rules) -> npt.NDArray[np.int8]:
+def mined_outcome(outcome: npt.NDArray[np.int8], rules: MineRules) -> npt.NDArray[np.int8]:
     """1 where the episode has the outcome that is mined, 0 where the other, -1 where unknown."""
     return outcome if rules.outcome == "success" else np.where(outcome < 0, outcome, 1 - outcome).astype(np.int8)
 
@@ -137,7 +137,7 @@ def stratified(occurrences: Occurrences, n: int, has: npt.NDArray[np.int8], stra
     )
 
 
-def pooled(counts: Tally, rules: Rules) -> Tables:
+def pooled(counts: NodeTally, rules: MineRules) -> Tables:
     """The same from counts alone, in one stratum."""
     mined = SUCCEEDED if rules.outcome == "success" else FAILED
     return Tables(

@@ -21,12 +21,12 @@ from xskill.array_types import Ints32
 from xskill.engines import Engine
 from xskill.engines.local import ONE
 from xskill.errors import NoSuccess
-from xskill.mine.corpus import Corpus, Labels
+from xskill.mine.corpus import CodedCorpus, Labels
 from xskill.mine.held_out import Scores, score
 from xskill.mine.merges import Merge
 from xskill.mine.outcomes import IGNORED, Classes, classify
 from xskill.mine.prepare import Prepared, check_outcomes, prepare
-from xskill.mine.rules import Gate, Rules
+from xskill.mine.rules import Gate, MineRules
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Explored:
     merges: list[Merge]
 
 
-def explore(prepared: Prepared, classes: Classes, rules: Rules, gates: Sequence[Gate]) -> Iterator[Explored]:
+def explore(prepared: Prepared, classes: Classes, rules: MineRules, gates: Sequence[Gate]) -> Iterator[Explored]:
     """Run the miner under all gates: for each gate the very merges that ``rules`` with it would give."""
     waiting = [(prepared.miner(classes, rules, gates), list[Merge]())]
     while waiting:
@@ -71,7 +71,7 @@ class Grid:
     p_success: tuple[float, ...] = P_SUCCESS
 
 
-def grid_around(given: Collection[str], rules: Rules) -> Grid:
+def grid_around(given: Collection[str], rules: MineRules) -> Grid:
     """The grid, with the options in ``given`` fixed at the value that the rules have."""
     values = {"eta": ETA, "min_frequency": MIN_FREQUENCY, "p_success": P_SUCCESS}
     return Grid(**{name: (getattr(rules, name),) if name in given else each for name, each in values.items()})  # type: ignore[arg-type]
@@ -95,7 +95,9 @@ class Trial:
     chosen: bool
 
 
-def tune(corpus: Corpus, rules: Rules, grid: Grid, seed: int, engine: Engine = ONE) -> tuple[Rules, list[Trial]]:
+def tune(
+    corpus: CodedCorpus, rules: MineRules, grid: Grid, seed: int, engine: Engine = ONE
+) -> tuple[MineRules, list[Trial]]:
     """Cross-validate the grid; return the rules with the chosen values, and all trials in grid order.
 
     Chosen is the fewest bits per step among the trials whose log loss is at most one standard error
@@ -123,7 +125,7 @@ def tune(corpus: Corpus, rules: Rules, grid: Grid, seed: int, engine: Engine = O
     return chosen, trials
 
 
-def folds(corpus: Corpus, seed: int, n: int = FOLDS) -> Ints32:
+def folds(corpus: CodedCorpus, seed: int, n: int = FOLDS) -> Ints32:
     """Fold of each episode: all episodes of a task in one, folds of like size.
 
     A task is a question, where there are as many questions as folds; else a task type; else an episode.
@@ -151,7 +153,7 @@ def _with_singles(labels: Labels) -> npt.NDArray[np.intp]:
     return np.unique(codes, return_inverse=True)[1]
 
 
-def _bounded(corpus: Corpus, seed: int) -> Corpus:
+def _bounded(corpus: CodedCorpus, seed: int) -> CodedCorpus:
     if len(corpus.steps) <= MOST_STEPS:
         return corpus
     order = np.random.default_rng([seed, 1]).permutation(corpus.n_episodes)
@@ -161,7 +163,7 @@ def _bounded(corpus: Corpus, seed: int) -> Corpus:
 
 def _run(
     prepared: Prepared,
-    rules: Rules,
+    rules: MineRules,
     gates: Sequence[Gate],
     fold: Ints32,
     runs: Sequence[tuple[int, float]],

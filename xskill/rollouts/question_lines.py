@@ -13,7 +13,7 @@ from rich.cells import set_cell_size
 from rich.console import Console
 from rich.text import Text
 
-from xskill.rollouts.question_view import Leaf, Turn, View
+from xskill.rollouts.question_view import Leaf, ShownTurn, View
 from xskill.text.terminal import clean_line
 
 BAR = 11
@@ -62,7 +62,7 @@ def tree(view: View, width: int, every_turn: bool = False) -> Iterator[Text]:
     root = view.turns[0]
     stack: list[tuple[int, str, str]] = []
 
-    def push(parent: Turn, guides: str) -> None:
+    def push(parent: ShownTurn, guides: str) -> None:
         if len(guides) > _DEEPEST:
             guides = "⋯ " + guides[4 - _DEEPEST :]
         last = len(parent.children) - 1
@@ -121,7 +121,7 @@ def _aligned(rows: list[Row], width: int) -> Iterator[Text]:
         yield line
 
 
-def _numbers(turn: Turn, scale: float, credited: bool) -> Text:
+def _numbers(turn: ShownTurn, scale: float, credited: bool) -> Text:
     text = Text()
     text.append(f"×{turn.n:<3d} ", style="dim" if turn.n == 1 else "")
     value = "    –" if turn.value is None else f"{turn.value:+5.2f}" if credited else f"{turn.value:5.2f}"
@@ -142,7 +142,7 @@ def _numbers(turn: Turn, scale: float, credited: bool) -> Text:
     return text
 
 
-def _leaves(turn: Turn) -> Text:
+def _leaves(turn: ShownTurn) -> Text:
     text = Text()
     for leaf in turn.leaves:
         text.append("  ")
@@ -182,7 +182,7 @@ def bar(credit: float, scale: float) -> Text:
     return text.append(cells, style="green")
 
 
-def _decisive(view: View, turn: Turn, scale: float, width: int) -> Text:
+def _decisive(view: View, turn: ShownTurn, scale: float, width: int) -> Text:
     line = Text("  ").append_text(bar(turn.contrast, scale)).append(f" {turn.contrast:+5.2f} ", colour(turn.contrast))
     before = view.turns[turn.parent or 0]
     tail = f"   turn {turn.depth - 1}, {turn.alternatives} other" + ("s" if turn.alternatives > 1 else "")

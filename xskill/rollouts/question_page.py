@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from xskill.rollouts.question_lines import heading
-from xskill.rollouts.question_view import Leaf, Turn, View
+from xskill.rollouts.question_view import Leaf, ShownTurn, View
 from xskill.text.terminal import clean
 
 _LONGEST = 4000
@@ -61,7 +61,7 @@ def page(view: View, top: int = 5) -> str:
     return "\n".join(parts)
 
 
-def _decisive(turn: Turn) -> str:
+def _decisive(turn: ShownTurn) -> str:
     others = f"{turn.alternatives} other action" + ("s" if turn.alternatives > 1 else "")
     return (
         f'<li><span class="number {_tone(turn.contrast)}">{turn.contrast:+.2f}</span> '
@@ -92,7 +92,7 @@ def _tree(view: View) -> list[str]:
     return parts
 
 
-def _turn(turn: Turn, scale: float) -> str:
+def _turn(turn: ShownTurn, scale: float) -> str:
     choice = ' class="choice"' if turn.alternatives else ""
     body = clean(turn.observation)
     if len(body) > _LONGEST:
@@ -105,7 +105,7 @@ def _turn(turn: Turn, scale: float) -> str:
     )
 
 
-def _numbers(turn: Turn, scale: float) -> str:
+def _numbers(turn: ShownTurn, scale: float) -> str:
     cells = [f"×{turn.n}", "V –" if turn.value is None else f"V {turn.value:+.2f}"]
     bar = ""
     if turn.credit is not None:
@@ -121,7 +121,7 @@ def _numbers(turn: Turn, scale: float) -> str:
     return before + bar + "".join(f'<span class="number faint">{cell}</span>' for cell in after)
 
 
-def _leaf_items(turn: Turn) -> list[str]:
+def _leaf_items(turn: ShownTurn) -> list[str]:
     return [f"<li>{_leaf(leaf)}</li>" for leaf in turn.leaves]
 
 

@@ -86,7 +86,7 @@ class Leaf:
 
 
 @dataclass(slots=True)
-class Turn:
+class ShownTurn:
     """A node of the tree; the root is no turn and has no steps."""
 
     number: int
@@ -123,7 +123,7 @@ class View:
 
     question_id: str
     task: str | None
-    turns: list[Turn]
+    turns: list[ShownTurn]
     """By number, the root first."""
     n: int
     """Trajectories."""
@@ -134,7 +134,7 @@ class View:
     n_questions: int
     """In the input."""
 
-    def decisive(self, top: int) -> list[Turn]:
+    def decisive(self, top: int) -> list[ShownTurn]:
         """The turns whose choice mattered most, one of each point of choice: by how far from its alternatives."""
         ranked = sorted((turn for turn in self.turns if turn.contrast), key=lambda t: (-abs(t.contrast), t.number))
         points = {turn.parent: turn for turn in reversed(ranked)}
@@ -206,12 +206,12 @@ def view(rollouts: Rollouts, trie: Trie, originals: Originals, question: int) ->
     )
 
 
-def _empty(number: int, trie: Trie, numbers: np.ndarray, node: int) -> Turn:
+def _empty(number: int, trie: Trie, numbers: np.ndarray, node: int) -> ShownTurn:
     parent = int(numbers[trie.parent[node]]) if trie.parent[node] >= 0 else None
-    return Turn(number, parent, int(trie.depth[node]), [], int(trie.shared[node]), None, None, None, [])
+    return ShownTurn(number, parent, int(trie.depth[node]), [], int(trie.shared[node]), None, None, None, [])
 
 
-def _fill(turn: Turn, record: Trajectory, rollouts: Rollouts, i: int, index: int) -> None:
+def _fill(turn: ShownTurn, record: Trajectory, rollouts: Rollouts, i: int, index: int) -> None:
     first = int(rollouts.first_step[index] - rollouts.step_start[i])
     stops = rollouts.first_step[index + 1] if index + 1 < rollouts.n_turns else len(rollouts.turn_of_step)
     stop = min(int(stops), int(rollouts.step_start[i + 1])) - int(rollouts.step_start[i])
@@ -221,7 +221,7 @@ def _fill(turn: Turn, record: Trajectory, rollouts: Rollouts, i: int, index: int
     turn.target = record.targets[first] if record.targets else None
 
 
-def _mean_rewards(turns: list[Turn], credited: bool) -> None:
+def _mean_rewards(turns: list[ShownTurn], credited: bool) -> None:
     """Without credits, a turn's value is the mean reward of the rollouts below."""
     total = [sum(leaf.reward for leaf in turn.leaves if leaf.reward is not None) for turn in turns]
     count = [sum(leaf.reward is not None for leaf in turn.leaves) for turn in turns]
@@ -233,9 +233,9 @@ def _mean_rewards(turns: list[Turn], credited: bool) -> None:
             turn.value = total[turn.number] / count[turn.number] if count[turn.number] else None
 
 
-def _contrasts(turns: list[Turn]) -> None:
+def _contrasts(turns: list[ShownTurn]) -> None:
     for parent in turns:
-        by_action: dict[str, list[Turn]] = {}
+        by_action: dict[str, list[ShownTurn]] = {}
         for child in (turns[number] for number in parent.children):
             by_action.setdefault(child.action, []).append(child)
         worth = {action: _worth(members) for action, members in by_action.items()}
@@ -248,7 +248,7 @@ def _contrasts(turns: list[Turn]) -> None:
                     child.contrast = value - sum(known) / len(known)
 
 
-def _worth(members: list[Turn]) -> float | None:
+def _worth(members: list[ShownTurn]) -> float | None:
     """Of an action: its credit where there is one that compares, else the mean value of what followed it."""
     values = [turn.value if turn.value is not None else turn.credit for turn in members]
     known = [value for value in values if value is not None]

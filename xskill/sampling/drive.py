@@ -19,7 +19,7 @@ from xskill.sampling.seeds import seed_for
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class QuestionJob:
     """A question to be sampled."""
 
     task: Task
@@ -27,7 +27,7 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class JobResult:
     """What became of a job. Neither trajectories nor failure: it was not run to its end, the run is being stopped."""
 
     task: Task
@@ -87,7 +87,7 @@ class _Abandoned(Exception):
     pass
 
 
-def run_jobs(jobs: Sequence[Job], setting: Setting, stop: Stop) -> Generator[Result, None, None]:
+def run_jobs(jobs: Sequence[QuestionJob], setting: Setting, stop: Stop) -> Generator[JobResult, None, None]:
     """Yield the results in the order of the jobs, whichever worker is done first.
 
     Raises:
@@ -99,7 +99,7 @@ def run_jobs(jobs: Sequence[Job], setting: Setting, stop: Stop) -> Generator[Res
     for worker in workers:
         idle.put(worker)
 
-    def run(job: Job) -> Result:
+    def run(job: QuestionJob) -> JobResult:
         worker = idle.get()
         try:
             return _run_job(job, worker, setting, stop)
@@ -108,7 +108,7 @@ def run_jobs(jobs: Sequence[Job], setting: Setting, stop: Stop) -> Generator[Res
 
     threads = ThreadPoolExecutor(len(workers), thread_name_prefix="worker")
     try:
-        pending: deque[Future[Result]] = deque(threads.submit(run, job) for job in jobs)
+        pending: deque[Future[JobResult]] = deque(threads.submit(run, job) for job in jobs)
         while pending:
             result = pending.popleft().result()
             if result.failure is not None and not any(worker.answered for worker in workers):
@@ -120,11 +120,11 @@ def run_jobs(jobs: Sequence[Job], setting: Setting, stop: Stop) -> Generator[Res
         threads.shutdown(cancel_futures=True)
 
 
-def _run_job(job: Job, worker: CoProcess, setting: Setting, stop: Stop) -> Result:
+def _run_job(job: QuestionJob, worker: CoProcess, setting: Setting, stop: Stop) -> JobResult:
     """One question from reset to its trajectories. Bad answers cost one retry, then the question."""
     talk = _Talk(job, worker, setting, stop)
     if stop.requested:
-        return Result(job.task, None, None, talk.cost)
+        return JobResult(job.task, None, None, talk.cost)
     try:
         begun = talk.reset()
         question = Question(
@@ -142,17 +142,17 @@ def _run_job(job: Job, worker: CoProcess, setting: Setting, stop: Stop) -> Resul
     except StopIteration as end:
         trajectories: list[Trajectory] = end.value
         talk.cost.finish(trajectories)
-        return Result(job.task, trajectories, None, talk.cost, talk.failed)
+        return JobResult(job.task, trajectories, None, talk.cost, talk.failed)
     except WorkerError as error:
-        return Result(job.task, None, str(error), talk.cost)
+        return JobResult(job.task, None, str(error), talk.cost)
     except _Abandoned:
-        return Result(job.task, None, None, talk.cost)
+        return JobResult(job.task, None, None, talk.cost)
 
 
 class _Talk:
     """The conversation about one question; it may be begun again once, at the very request that failed."""
 
-    def __init__(self, job: Job, worker: CoProcess, setting: Setting, stop: Stop) -> None:
+    def __init__(self, job: QuestionJob, worker: CoProcess, setting: Setting, stop: Stop) -> None:
         self.cost = Cost()
         self._worker = worker
         self._stop = stop

@@ -15,7 +15,7 @@ from xskill.streams.read import read_records
 from xskill.streams.run import Run
 
 
-class _Row(Record, frozen=True, kw_only=True):
+class _QuestionRow(Record, frozen=True, kw_only=True):
     """A line of a tasks file: benchmarks number their tasks, and some call the number ``question_id``."""
 
     id: str | int | None = None
@@ -34,7 +34,7 @@ def read_tasks(files: Sequence[str], run: Run) -> list[Task]:
         BadRecord: a record without an id, or with one that came before (unless ``run`` keeps rejects).
     """
     tasks: dict[str, Task] = {}
-    for row in read_records(files, _Row, run):
+    for row in read_records(files, _QuestionRow, run):
         name = row.id if row.id is not None else row.question_id
         if name is None:
             _reject(run, row, "missing: what names the question", "id")
@@ -47,7 +47,7 @@ def read_tasks(files: Sequence[str], run: Run) -> list[Task]:
     return list(tasks.values())
 
 
-def _reject(run: Run, row: _Row, reason: str, path: str) -> None:
+def _reject(run: Run, row: _QuestionRow, reason: str, path: str) -> None:
     run.kept -= 1
     run.bad(BadRecord(reason, path=path).at(*run.place, raw=msgspec.json.encode(row)))
 

@@ -13,7 +13,7 @@ from xskill.errors import BadData, BadRecord, SomeFailed
 from xskill.records import Trajectory
 from xskill.sampling.canonical_names import Namer
 from xskill.sampling.cost import Cost
-from xskill.sampling.drive import Job, Result, Setting, Stop, run_jobs
+from xskill.sampling.drive import JobResult, QuestionJob, Setting, Stop, run_jobs
 from xskill.sampling.sampled_before import is_finished
 from xskill.streams.run import Run
 
@@ -44,7 +44,7 @@ class Sampling:
         self._stop = stop
         self._run = run
 
-    def trajectories(self, jobs: Sequence[Job], given: ByQuestion, before: ByQuestion) -> Iterator[Trajectory]:
+    def trajectories(self, jobs: Sequence[QuestionJob], given: ByQuestion, before: ByQuestion) -> Iterator[Trajectory]:
         """Yield the trajectories of every finished question, in the order of ``jobs``.
 
         Args:
@@ -91,7 +91,7 @@ class Sampling:
             self._bar.clear()
         self._run.note(text)
 
-    def _accept(self, result: Result) -> Sequence[Trajectory]:
+    def _accept(self, result: JobResult) -> Sequence[Trajectory]:
         self.cost.add(result.cost)
         if result.trajectories is not None:
             if result.retried is not None:

@@ -33,7 +33,7 @@ def open_lines(path: str | None) -> Iterator[Callable[[bytes], None]]:
     ``path`` None or ``-`` the lines go to stdout as they come.
     """
     if path is None or path == "-":
-        stdout = _Batch(to_stdout)
+        stdout = _LineBatch(to_stdout)
         try:
             with sending(stdout.flush):
                 yield stdout.write
@@ -44,7 +44,7 @@ def open_lines(path: str | None) -> Iterator[Callable[[bytes], None]]:
         return
     with replacing(path) as target:
         compressor = _compressor(path)
-        lines = _Batch(lambda data: target.write(compressor.compress(data) if compressor else data))
+        lines = _LineBatch(lambda data: target.write(compressor.compress(data) if compressor else data))
         yield lines.write
         lines.flush()
         if compressor:
@@ -73,7 +73,7 @@ def replacing(path: str) -> Iterator[AtomicFile]:
         raise
 
 
-class _Batch:
+class _LineBatch:
     """Lines in batches of :data:`_BATCH` bytes; with the first line after ``_FLUSH_AFTER`` seconds a batch goes early.
 
     (Before the process waits for input, :mod:`xskill.process.standard` sends what there is.)

@@ -9,9 +9,10 @@ from typing import Any
 from xskill.records import Episode, Node
 from xskill.text.terminal import clean_line
 from xskill.tree.numbers import count, p_value, percent, share
+from xskill.tree.replay import tiler
 from xskill.tree.routine import chain
 from xskill.tree.summary import adjusted_p
-from xskill.tree.tile import own_tiles, tiler
+from xskill.tree.tiles import own_tiles
 from xskill.tree.xtree import XTree, success_rate
 
 Numbers = dict[str, float | int | None]
@@ -28,7 +29,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class TreeDifference:
     """Nodes that came, went, or changed from one tree to another."""
 
     added: list[Node]
@@ -50,7 +51,7 @@ def numbers(node: Node, tree: XTree) -> Numbers:
     return {"count": node.count, "success": success_rate(node, tree), "q": adjusted_p(node)}
 
 
-def compare(old: XTree, new: XTree) -> Difference:
+def compare(old: XTree, new: XTree) -> TreeDifference:
     """Match nodes by expansion; of several nodes of one expansion in a tree, the first counts."""
     before, after = ({tuple(node.expansion): node for node in reversed(tree.nodes)} for tree in (old, new))
     changed, same = [], 0
@@ -63,7 +64,7 @@ def compare(old: XTree, new: XTree) -> Difference:
             changed.append(Change(node, after[expansion], fields))
         else:
             same += 1
-    return Difference(
+    return TreeDifference(
         added=_largest(node for expansion, node in after.items() if expansion not in before),
         removed=_largest(node for expansion, node in before.items() if expansion not in after),
         changed=sorted(changed, key=lambda change: _size(change.new)),
@@ -101,7 +102,7 @@ def coverage(trees: tuple[XTree, XTree], episodes: Iterable[Episode]) -> dict[st
     return {"episodes": n, "actions": actions, "coverage": shares, "tiles": tiles}
 
 
-def as_json(difference: Difference, old: XTree, new: XTree, tiled: dict[str, Any] | None) -> dict[str, Any]:
+def as_json(difference: TreeDifference, old: XTree, new: XTree, tiled: dict[str, Any] | None) -> dict[str, Any]:
     """The difference as one JSON object."""
 
     def row(node: Node, tree: XTree) -> dict[str, Any]:
@@ -124,7 +125,7 @@ def as_json(difference: Difference, old: XTree, new: XTree, tiled: dict[str, Any
     }
 
 
-def render(difference: Difference, old: XTree, new: XTree, tiled: dict[str, Any] | None, top: int) -> str:
+def render(difference: TreeDifference, old: XTree, new: XTree, tiled: dict[str, Any] | None, top: int) -> str:
     """The difference as lines: ``+`` new, ``-`` gone, ``~`` changed; ``top`` of each, 0 for all."""
     kinds = (difference.added, "new"), (difference.removed, "gone"), (difference.changed, "changed")
     counts = ", ".join(f"{count(len(found))} {kind}" for found, kind in kinds)

@@ -15,15 +15,16 @@ from xskill.records import Gold, Instance, Trajectory, turns
 from xskill.records.instances import STEP_SHARE
 from xskill.tree.offline_instances import completion_bonus
 from xskill.tree.profiles import Profiles, goal_options
-from xskill.tree.prompts import Template, prompt_of
-from xskill.tree.tile import Tiler, derivation, encode, own_start
+from xskill.tree.prompts import PromptTemplate, prompt_of
+from xskill.tree.replay import Tiler, derivation, encode
+from xskill.tree.tiles import own_start
 
 Ablation = Literal["random-span", "outcome"]
 Curriculum = Literal["depth", "none"]
 
 
 @dataclass(frozen=True, slots=True)
-class Choices:
+class InstanceChoices:
     """The options of ``tree instances``."""
 
     curriculum: Curriculum = "none"
@@ -47,7 +48,7 @@ class Choices:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class Excerpt:
     """A part of an episode: an occurrence of a node, or (node None) the whole."""
 
     episode: int
@@ -57,11 +58,11 @@ class Span:
     depth: int
 
 
-def spans_of(episodes: Sequence[Trajectory], tiler: Tiler, choices: Choices) -> list[Span]:
+def excerpts_of(episodes: Sequence[Trajectory], tiler: Tiler, choices: InstanceChoices) -> list[Excerpt]:
     """The spans in output order: every node of the derivation of every tile, and whole trajectories mixed in."""
     rng = np.random.default_rng(choices.seed)
     found = [
-        Span(index, start, tiler.nodes[node].length, node, tiler.nodes[node].depth)
+        Excerpt(index, start, tiler.nodes[node].length, node, tiler.nodes[node].depth)
         for index, episode in enumerate(episodes)
         for node, start in _occurrences(episode, tiler)
     ]
@@ -89,7 +90,7 @@ def _occurrences(episode: Trajectory, tiler: Tiler) -> Iterator[tuple[int, int]]
             yield from derivation(tiler, symbol - first, offset + position)
 
 
-def _distinct(spans: list[Span], episodes: Sequence[Trajectory]) -> list[Span]:
+def _distinct(spans: list[Excerpt], episodes: Sequence[Trajectory]) -> list[Excerpt]:
     """The first span of each (history, gold actions); histories are compared by digests that grow step by step."""
     histories: dict[int, list[bytes]] = {}
     seen: set[bytes] = set()
@@ -118,7 +119,7 @@ def _digest(before: bytes, texts: Sequence[str | None]) -> bytes:
     return hashlib.blake2b(before + msgspec.json.encode(texts), digest_size=16).digest()
 
 
-def _sampled(spans: list[Span], most: int, rng: np.random.Generator) -> list[Span]:
+def _sampled(spans: list[Excerpt], most: int, rng: np.random.Generator) -> list[Excerpt]:
     places: dict[int, list[int]] = {}
     for place, span in enumerate(spans):
         assert span.node is not None
@@ -130,17 +131,17 @@ def _sampled(spans: list[Span], most: int, rng: np.random.Generator) -> list[Spa
     return [span for place, span in enumerate(spans) if place in keep]
 
 
-def _moved(span: Span, episode: Trajectory, rng: np.random.Generator) -> Span:
+def _moved(span: Excerpt, episode: Trajectory, rng: np.random.Generator) -> Excerpt:
     start = int(rng.integers(own_start(episode), len(episode.actions) - span.length, endpoint=True))
-    return Span(span.episode, start, span.length, span.node, span.depth)
+    return Excerpt(span.episode, start, span.length, span.node, span.depth)
 
 
-def _whole(index: int, episode: Trajectory) -> Span:
+def _whole(index: int, episode: Trajectory) -> Excerpt:
     start = own_start(episode)
-    return Span(index, start, len(episode.actions) - start, None, 0)
+    return Excerpt(index, start, len(episode.actions) - start, None, 0)
 
 
-def _spread(many: list[Span], few: list[Span]) -> list[Span]:
+def _spread(many: list[Excerpt], few: list[Excerpt]) -> list[Excerpt]:
     """Both, in their order, the few evenly between the many."""
     mixed, taken = [], 0
     for place, span in enumerate(many):
@@ -152,7 +153,11 @@ def _spread(many: list[Span], few: list[Span]) -> list[Span]:
 
 
 def build(
-    episodes: Sequence[Trajectory], tiler: Tiler, choices: Choices, template: Template, profile: str | None = None
+    episodes: Sequence[Trajectory],
+    tiler: Tiler,
+    choices: InstanceChoices,
+    template: PromptTemplate,
+    profile: str | None = None,
 ) -> Iterator[Instance]:
     """One instance a span, in order; all episodes must have ``steps``.
 
@@ -162,12 +167,17 @@ def build(
     """
     profiles = Profiles(profile)
     known = [profiles.of(episode) for episode in episodes]
-    for span in spans_of(episodes, tiler, choices):
+    for span in excerpts_of(episodes, tiler, choices):
         yield _instance(episodes[span.episode], span, tiler, choices, template, known[span.episode])
 
 
 def _instance(
-    episode: Trajectory, span: Span, tiler: Tiler, choices: Choices, template: Template, profile: str | None
+    episode: Trajectory,
+    span: Excerpt,
+    tiler: Tiler,
+    choices: InstanceChoices,
+    template: PromptTemplate,
+    profile: str | None,
 ) -> Instance:
     steps = episode.steps or []
     part = slice(span.start, span.start + span.length)

@@ -15,7 +15,7 @@ _PLACE = re.compile(r"\{(task|task_type|env|observation|action|thought)\}")
 
 
 @dataclass(frozen=True, slots=True)
-class Template:
+class PromptTemplate:
     """Texts with ``{task} {task_type} {env} {observation} {action} {thought}``; what is not known is empty.
 
     A message that comes out empty is left out. Only these names are replaced, once: braces in a log stay as they are.
@@ -35,7 +35,7 @@ class Template:
         return _PLACE.sub(lambda match: values.get(match.group(1)) or "", text).strip()
 
 
-def read_template(path: str) -> Template:
+def read_template(path: str) -> PromptTemplate:
     """A template from a TOML file with some of the keys ``system, task, action, observation``.
 
     Raises:
@@ -47,14 +47,14 @@ def read_template(path: str) -> Template:
         raise NoInput(f"{path}: cannot read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"{path}: not valid TOML: {error}") from None
-    known = [field.name for field in fields(Template)]
+    known = [field.name for field in fields(PromptTemplate)]
     for key, text in value.items():
         if key not in known or not isinstance(text, str):
             raise UsageError(f"{path}: {key}: expected a text under one of {', '.join(known)}")
-    return Template(**value)
+    return PromptTemplate(**value)
 
 
-def prompt_of(record: Trajectory, start: int, template: Template) -> list[Message]:
+def prompt_of(record: Trajectory, start: int, template: PromptTemplate) -> list[Message]:
     """The messages before action ``start``: system, task, and a pair for each turn of the prefix.
 
     Two messages of one role in a row are joined: chat templates want them to take turns.

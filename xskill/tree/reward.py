@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xskill.errors import BadData, UsageError
-from xskill.tree.tile import Tiler, encode, tiler
+from xskill.tree.replay import Tiler, encode, tiler
 from xskill.tree.xtree import XTree, success_rate
 
 STD_FLOOR = 1e-6
@@ -68,7 +68,7 @@ class Bonus:
         return self.of_symbols([symbol for symbol, _ in encode(self.tiler, actions)], len(actions))
 
     def of_symbols(self, symbols: Sequence[int], n_actions: int) -> float:
-        """The same for a tiling (symbols of :func:`xskill.tree.tile.encode`) of ``n_actions`` actions."""
+        """The same for a tiling (symbols of :func:`xskill.tree.replay.encode`) of ``n_actions`` actions."""
         first, last = self.tiler.n_primitives, self.tiler.width - 1
         nodes = {symbol - first for symbol in symbols if first <= symbol < last}
         return self.of_worths([self.worth[node] for node in nodes], n_actions)
@@ -106,7 +106,7 @@ def bonus_of(tree: XTree) -> Bonus:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class ShapedGroup:
     """The rollouts of one question, shaped."""
 
     weight: float
@@ -117,7 +117,7 @@ class Group:
 
 def shape_group(
     outcomes: Sequence[float], bonuses: Sequence[float], shaping: Shaping, *, success: float | None = None
-) -> Group:
+) -> ShapedGroup:
     """Shape the rewards of one group of rollouts.
 
     Args:
@@ -131,11 +131,11 @@ def shape_group(
     """
     n = len(outcomes)
     if n == 0:
-        return Group(0.0, [], [])
+        return ShapedGroup(0.0, [], [])
     weight = shaping.weight(math.fsum(outcomes) / n if success is None else success)
     most = max(bonuses)
     rewards = [outcome + shaping.added(weight, bonus, most) for outcome, bonus in zip(outcomes, bonuses, strict=True)]
-    return Group(weight, rewards, normalised(rewards))
+    return ShapedGroup(weight, rewards, normalised(rewards))
 
 
 def normalised(rewards: Sequence[float]) -> list[float]:

@@ -17,17 +17,17 @@ from xskill.records import Parent, Trajectory, check_aligned, decode, turns
 from xskill.records.names import explained
 from xskill.streams.raw import iter_raw
 from xskill.streams.run import Run
-from xskill.tree.batch import as_json, encode_all
+from xskill.tree.many_episodes import as_json, encode_all
 from xskill.tree.potential import potentials, shaping_terms
+from xskill.tree.replay import encode
 from xskill.tree.reward import Bonus, Shaping, shape_group
-from xskill.tree.tile import as_tiles
-from xskill.tree.tile import encode as tiling
+from xskill.tree.tiles import as_tiles
 
 Outcome = Literal["success", "reward"]
 SKIPPED = "no outcome"
 
 
-class Rollout(msgspec.Struct, frozen=True, kw_only=True, gc=False, tag_field="schema", tag="xskill.trajectory/1"):
+class RewardRollout(msgspec.Struct, frozen=True, kw_only=True, gc=False, tag_field="schema", tag="xskill.trajectory/1"):
     """What the reward of a rollout depends on; the rest of its line is passed on as it is."""
 
     id: str
@@ -50,14 +50,14 @@ class Rollout(msgspec.Struct, frozen=True, kw_only=True, gc=False, tag_field="sc
 
 COUNTED = ("args", "steps")
 """Fields of which only the length matters: forgotten once it is known to be right, for many rollouts wait together."""
-ADDED = Rollout.__struct_fields__[8:]
+ADDED = RewardRollout.__struct_fields__[8:]
 """Fields that ``tree reward`` writes anew."""
 _added, _NOTHING = attrgetter(*ADDED), (None,) * len(ADDED)
 BLOCK = 1 << 18
 """Actions that are tiled together."""
 
 
-def read_rollouts(files: Sequence[str], run: Run) -> Iterator[tuple[bytes, Rollout]]:
+def read_rollouts(files: Sequence[str], run: Run) -> Iterator[tuple[bytes, RewardRollout]]:
     """The rollouts of all inputs, each as its line and what matters of it.
 
     Raises:
@@ -70,12 +70,12 @@ def read_rollouts(files: Sequence[str], run: Run) -> Iterator[tuple[bytes, Rollo
             continue
         run.read += 1
         try:
-            rollout = decode(raw.data, Rollout)
+            rollout = decode(raw.data, RewardRollout)
             check_aligned(rollout)
             for field in COUNTED:
                 force_setattr(rollout, field, None)
         except BadRecord as error:
-            run.bad(explained(error, raw.data, Rollout, run.command).at(raw.file, raw.line, raw=raw.data))
+            run.bad(explained(error, raw.data, RewardRollout, run.command).at(raw.file, raw.line, raw=raw.data))
             continue
         run.kept += 1
         lone += rollout.question_id is None
@@ -86,7 +86,7 @@ def read_rollouts(files: Sequence[str], run: Run) -> Iterator[tuple[bytes, Rollo
 
 
 def shaped(
-    rollouts: Iterable[tuple[bytes, Rollout]], bonus: Bonus, shaping: Shaping, outcome: Outcome = "success"
+    rollouts: Iterable[tuple[bytes, RewardRollout]], bonus: Bonus, shaping: Shaping, outcome: Outcome = "success"
 ) -> Iterator[bytes]:
     """The rollouts as JSON lines, in their order, with ``tiles, bonus, bonus_weight, shaped_reward, advantage``.
 
@@ -129,9 +129,9 @@ def shaped(
             yield b"".join((memoryview(line)[:-1], tiles, next(ending)))  # the brace at its end left out, no copy made
 
 
-def _blocks(rollouts: Iterable[tuple[bytes, Rollout]]) -> Iterator[list[tuple[bytes, Rollout]]]:
+def _blocks(rollouts: Iterable[tuple[bytes, RewardRollout]]) -> Iterator[list[tuple[bytes, RewardRollout]]]:
     """Runs of rollouts with about :data:`BLOCK` actions."""
-    block: list[tuple[bytes, Rollout]] = []
+    block: list[tuple[bytes, RewardRollout]] = []
     size = 0
     for pair in rollouts:
         block.append(pair)
@@ -169,7 +169,7 @@ def _members(group_of: Sequence[int]) -> Iterator[list[int]]:
         yield places.tolist()
 
 
-def _without_added(line: bytes, rollout: Rollout) -> bytes:
+def _without_added(line: bytes, rollout: RewardRollout) -> bytes:
     """The line without the fields that are written anew."""
     if _added(rollout) != _NOTHING:
         value = msgspec.json.decode(line)
@@ -177,7 +177,7 @@ def _without_added(line: bytes, rollout: Rollout) -> bytes:
     return line.rstrip()
 
 
-def outcomes_of(record: Rollout, outcome: Outcome) -> tuple[float, float]:
+def outcomes_of(record: RewardRollout, outcome: Outcome) -> tuple[float, float]:
     """What the rollout got, and whether it succeeded; both NaN where the outcome is not known."""
     success, reward = record.success, record.reward
     if success is None and reward in (0, 1):
@@ -197,7 +197,7 @@ def with_potential(record: Trajectory, bonus: Bonus, scale: float, gamma: float)
     on_steps: list[float | None] = [None] * len(record.actions)
     for step, term in zip(first_steps, terms, strict=True):
         on_steps[step] = term
-    pieces = tiling(bonus.tiler, record.actions)
+    pieces = encode(bonus.tiler, record.actions)
     return msgspec.structs.replace(record, tiles=as_tiles(bonus.tiler, record.actions, pieces), shaping=on_steps)
 
 

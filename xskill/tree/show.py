@@ -29,7 +29,7 @@ _STYLES = {"role": "cyan", "arrow": "dim", "times": "magenta"}
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class NumberColumn:
     """A column of numbers at the right of the routine."""
 
     title: str
@@ -46,7 +46,7 @@ class Layout:
     """Of the routine: the widest id with its guides, and a gap."""
     width: int
     """Of the routine."""
-    columns: list[Column]
+    columns: list[NumberColumn]
 
 
 def draw(summary: Summary, console: Console) -> None:
@@ -135,13 +135,13 @@ def tokens(line: str, *, faint: bool = False) -> Text:
     return text
 
 
-def _columns(summary: Summary, rows: list[Routine], bar: int, gap: int) -> list[Column]:
+def _columns(summary: Summary, rows: list[Routine], bar: int, gap: int) -> list[NumberColumn]:
     base = summary.corpus.base_rate
     found = []
 
     def add(title: str, cell: Callable[[Routine], Text]) -> None:
         width = max(len(title), *(cell(row).cell_len for row in rows))
-        found.append(Column(title, gap + width, cell))
+        found.append(NumberColumn(title, gap + width, cell))
 
     if any(row.share is not None for row in rows):
         add("covers", lambda row: Text(share(row.share)))

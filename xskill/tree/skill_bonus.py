@@ -9,7 +9,7 @@ from typing import Any
 
 from xskill.errors import BadData, NoInput, UsageError
 from xskill.streams.text_out import write_text
-from xskill.tree.reward import Group, Shaping, bonus_of, shape_group
+from xskill.tree.reward import ShapedGroup, Shaping, bonus_of, shape_group
 from xskill.tree.xtree import XTree, read_tree
 
 SCHEMA = "xskill.skill_bonus/1"
@@ -43,7 +43,7 @@ class SkillBonus:
         """Node bonus b of a rollout, by its canonical tokens."""
         return self._bonus.of(actions)
 
-    def group(self, rollouts: Sequence[Sequence[str]], outcomes: Sequence[float]) -> Group:
+    def group(self, rollouts: Sequence[Sequence[str]], outcomes: Sequence[float]) -> ShapedGroup:
         """Shape a complete group of rollouts of one question; the running rates play no part."""
         return shape_group(outcomes, [self.bonus(actions) for actions in rollouts], self.shaping)
 

@@ -21,7 +21,7 @@ MOST_LEVELS = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Corpus:
+class MinedCorpus:
     """What the header tells of the mined corpus; None where it tells nothing."""
 
     episodes: int | None
@@ -94,7 +94,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class RoutineGroup:
     """Routines of one task type (None: of several), best first."""
 
     task_type: str | None
@@ -107,8 +107,8 @@ class Summary:
 
     tree: XTree
     wanted: Wanted
-    corpus: Corpus
-    groups: tuple[Group, ...]
+    corpus: MinedCorpus
+    groups: tuple[RoutineGroup, ...]
     shown: int
     total: int
     """Roots that passed the filters."""
@@ -127,7 +127,7 @@ SORTS: dict[str, Callable[[Routine], tuple[float, ...]]] = {
 """``--sort`` → key; the merge order breaks ties. ``success`` takes the lower bound, so that 3 of 3 is not the best."""
 
 
-def corpus_of(tree: XTree) -> Corpus:
+def corpus_of(tree: XTree) -> MinedCorpus:
     """Read the header's ``stats``; a value of a wrong type counts as not told."""
     stats = tree.header.stats
 
@@ -137,7 +137,7 @@ def corpus_of(tree: XTree) -> Corpus:
 
     before, after, covered = number("steps"), number("symbols"), number(f"steps_{tree.header.outcome}")
     known, good = number("episodes_known"), number("episodes_success")
-    return Corpus(
+    return MinedCorpus(
         episodes=tree.header.corpus.n_trajectories,
         base_rate=number("base_rate"),
         steps_covered=int(covered) if covered else None,
@@ -159,7 +159,7 @@ def _dominant(node: Node) -> str | None:
     return types[episodes.index(most)] if most >= DOMINANT * (node.episodes or sum(episodes)) else None
 
 
-def routine(node: Node, tree: XTree, corpus: Corpus) -> Routine:
+def routine(node: Node, tree: XTree, corpus: MinedCorpus) -> Routine:
     """Judge one node."""
     failure = tree.header.outcome == "failure"
     if node.tiles is None:
@@ -238,7 +238,7 @@ def summarise(tree: XTree, wanted: Wanted) -> Summary:
         place.setdefault(row.task_type, len(place))
     ordered = sorted(shown, key=lambda row: place[row.task_type])
     groups = tuple(
-        Group(task_type, tuple(with_parts(row.node, tree, wanted.depth) for row in members))
+        RoutineGroup(task_type, tuple(with_parts(row.node, tree, wanted.depth) for row in members))
         for task_type, members in groupby(ordered, key=lambda row: row.task_type)
     )
     return Summary(tree, wanted, corpus, groups, len(shown), len(rows), len(all_roots))

@@ -19,7 +19,7 @@ from xskill.streams.run import Run
 
 
 @dataclass(slots=True)
-class Report:
+class CheckReport:
     """What a check found."""
 
     counts: Counter[str] = field(default_factory=Counter)
@@ -49,7 +49,9 @@ class Report:
         return f"{self.records:,} records; good: {good}; bad: {self.bad:,}{repeated}"
 
 
-def check_stream(files: Sequence[str], contract: str | None, run: Run, tell: Callable[[BadRecord], None]) -> Report:
+def check_stream(
+    files: Sequence[str], contract: str | None, run: Run, tell: Callable[[BadRecord], None]
+) -> CheckReport:
     """Decode every record as what its ``schema`` says, or as ``contract`` when it says nothing.
 
     Beyond the types: that a tree's nodes have a header, how many it promises, and what they must be to each other, and
@@ -62,7 +64,7 @@ def check_stream(files: Sequence[str], contract: str | None, run: Run, tell: Cal
     """
     if contract is not None and contract not in CONTRACTS:
         raise UsageError(f"check: no contract {contract!r}; one of {', '.join(CONTRACTS)}")
-    report = Report()
+    report = CheckReport()
     trajectories: set[str] = set()
     links: list[tuple[Key, Key]] = []
     places: list[tuple[str, int]] = []

@@ -25,7 +25,7 @@ def detect(value: Any) -> bool:
 
 
 def read(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[RawEpisode]:
-    session: _Session | None = None
+    session: _CopilotSession | None = None
     for number, value in values:
         if not detect(value):
             place.tally.skip("line of another kind")
@@ -34,16 +34,16 @@ def read(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[RawEpisode
         if kind == "session.start":
             if session is not None:
                 yield from session.episode(place)
-            session = _Session(data, number)
+            session = _CopilotSession(data, number)
         else:
             if session is None:
-                session = _Session({}, number)
+                session = _CopilotSession({}, number)
             session.add(kind, data, place)
     if session is not None:
         yield from session.episode(place)
 
 
-class _Session:
+class _CopilotSession:
     def __init__(self, data: dict[str, Any], number: int) -> None:
         self.data = data
         self.number = number

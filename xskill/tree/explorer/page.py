@@ -14,9 +14,9 @@ from typing import Any
 from xskill.records import Trajectory
 from xskill.text.terminal import clean, clean_line
 from xskill.tree.explorer.shown_episodes import Shown, shown_part
+from xskill.tree.replay import Tiler, encode, tiler
 from xskill.tree.sentences import facts, heading
 from xskill.tree.summary import Wanted, adjusted_p, corpus_of, routine, summarise
-from xskill.tree.tile import Tiler, encode, tiler
 from xskill.tree.xtree import XTree, roots
 
 SCRIPTS = ("data.js", "parts.js", "state.js", "table.js", "icicle.js", "card.js", "episodes.js", "main.js")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xskill.records import Trajectory
-from xskill.tree.tile import own_start
+from xskill.tree.tiles import own_start
 
 
 @dataclass(frozen=True, slots=True)

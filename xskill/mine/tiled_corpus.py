@@ -1,4 +1,4 @@
-"""The corpus after its merges."""
+"""The corpus after merges whose occurrences the miner has listed already: nothing is searched for."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy.typing as npt
 from xskill.array_types import Ints32
 from xskill.mine.layout import Sequence
 from xskill.mine.merges import Merge
+from xskill.tree.replay_arrays import INSIDE, write
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,15 +22,13 @@ class Tiles:
     n_symbols: int
 
 
-def tile(sequence: Sequence, merges: list[Merge]) -> Tiles:
+def tiled(sequence: Sequence, merges: list[Merge]) -> Tiles:
     """Replace each occurrence by its node, in merge order."""
     lengths = [1] * (len(sequence.lengths))
-    symbols = sequence.symbols.astype(np.int64)
-    inside = np.zeros(len(symbols), bool)
-    inside[-1] = True  # the separator after the last episode
+    line = sequence.symbols.astype(np.int64)
+    line[-1] = INSIDE  # the separator after the last episode begins no tile
     for merge in merges:
-        inside[merge.positions + lengths[merge.left]] = True
-        symbols[merge.positions] = len(lengths)
+        write(line, merge.positions, len(lengths), lengths[merge.left])
         lengths.append(lengths[merge.left] + lengths[merge.right])
-    starts = np.flatnonzero(~inside)
-    return Tiles(sequence.episode[starts], symbols[starts], len(lengths))
+    starts = np.flatnonzero(line != INSIDE)
+    return Tiles(sequence.episode[starts], line[starts], len(lengths))

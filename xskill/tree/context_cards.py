@@ -17,7 +17,7 @@ from xskill.records import Node, Slot
 from xskill.text.quoted import NOTE, estimate_tokens, exact, named
 from xskill.tree.numbers import count, percent, plural
 from xskill.tree.reward import refuse_failures
-from xskill.tree.summary import Corpus, Routine, corpus_of, routine
+from xskill.tree.summary import MinedCorpus, Routine, corpus_of, routine
 from xskill.tree.xtree import XTree, by_id, roots
 
 MOST_ROUTINES = 6
@@ -44,7 +44,7 @@ class Deck:
     knows successes only."""
     inside: Mapping[str, frozenset[str]]
     """Ids of the nodes that each routine holds, itself among them."""
-    corpus: Corpus
+    corpus: MinedCorpus
     provenance: str
     typed: bool
     """Does any node tell its task types? If not, as in the authors' files, all routines fit any task type."""
@@ -68,7 +68,7 @@ def deck_of(tree: XTree) -> Deck:
     return Deck(tuple(rows), inside, corpus, _provenance(tree, corpus), typed)
 
 
-def _provenance(tree: XTree, corpus: Corpus) -> str:
+def _provenance(tree: XTree, corpus: MinedCorpus) -> str:
     n, success = tree.header.corpus.n_trajectories, tree.header.stats.get("episodes_success")
     if isinstance(success, int) and n is not None and corpus.base_rate not in (None, 1):
         return f"Mined from {count(n)} episodes, of which {count(success)} succeeded ({percent(corpus.base_rate)})."
@@ -136,7 +136,7 @@ def began(node: Node, prefix: Sequence[str]) -> int:
     return 0
 
 
-def _bullet(row: Routine, done: int, corpus: Corpus) -> str:
+def _bullet(row: Routine, done: int, corpus: MinedCorpus) -> str:
     node = row.node
     facts = [node.id, f"depth {node.depth}", plural(row.n, "episode" if node.episodes is not None else "occurrence")]
     if node.task_types:
