@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from tests.bank.commands import xskill
-from xskill.bank.apply import Caps, EditFailure, apply_edits, check_outcomes
+from xskill.bank.candidate import Caps, EditFailure, apply_edits, check_outcomes
 from xskill.bank.changes import diff
 from xskill.bank.skillbank import make_bank, read_bank, write_bank
 from xskill.records import Edit, Skill, encode

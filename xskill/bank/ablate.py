@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from xskill.bank.apply import Caps, apply_edits
+from xskill.bank.candidate import Caps, apply_edits
 from xskill.bank.changes import diff
 from xskill.bank.skillbank import Bank, make_bank
 from xskill.errors import BadData, NoInput

@@ -42,7 +42,7 @@ def command(
     run and leaves everything as it was. Of conflicting edits the one from failures wins; near-duplicates are merged.
     """
     from xskill.bank.ablate import kept_skills
-    from xskill.bank.apply import Caps, apply_edits, check_outcomes, report_rows
+    from xskill.bank.candidate import Caps, apply_edits, check_outcomes, report_rows
     from xskill.bank.skillbank import read_bank, write_bank
     from xskill.errors import NoRecord
     from xskill.records import Edit

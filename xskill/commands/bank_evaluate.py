@@ -113,7 +113,7 @@ def ablate(
 
     from xskill.bank.ablate import ablate as leave_one_out
     from xskill.bank.ablate import as_text, without_each_edit, without_each_skill
-    from xskill.bank.apply import Caps
+    from xskill.bank.candidate import Caps
     from xskill.bank.evaluate import Evaluator
     from xskill.bank.evaluate import evaluate as run_all
     from xskill.bank.skillbank import read_bank

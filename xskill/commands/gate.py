@@ -78,48 +78,24 @@ def command(
     nonworse: every metric at least as good, ties pass. strict: the first metric better, guards not worse.
     pareto: not dominated. margin: by a paired interval, may also find that these tasks cannot tell.
     """
-    from xskill.gate.compare import check_same_tasks, choose_metrics, compare
-    from xskill.gate.leak import check_leak
-    from xskill.gate.policies import Rules, decide, parse_margins
-    from xskill.gate.verdict import make_verdict
+    from xskill.gate.gate_face import GateOptions, judge
     from xskill.records import encode
     from xskill.streams.run import Run
     from xskill.streams.write import write_text
 
-    if policy not in POLICIES:
-        raise UsageError(f"--policy {policy}: expected one of {', '.join(POLICIES)}")
-    if not 0 < alpha < 1:
-        raise UsageError(f"--alpha {alpha:g}: expected a number between 0 and 1")
-    if not 0 <= regression_tolerance < float("inf"):  # NaN too: no task would ever count as worse
-        raise UsageError(f"--regression-tolerance {regression_tolerance:g}: expected a finite number >= 0")
+    options = GateOptions(
+        policy, metric or [], guard or [], max_regressions, regression_tolerance, alpha, margin or [], seed
+    )
     if promote is not None and candidate_bank is None:
         raise UsageError("--promote needs --candidate-bank FILE: the bank to write")
     if current == "-" and candidate == "-":
         raise UsageError("only one of CURRENT and CANDIDATE can be stdin")
     with Run("gate", quiet=quiet) as run:
         old, new = (_read_side(*side, run) for side in ((current, "current"), (candidate, "candidate")))
-        check_same_tasks(old, new)
-        metrics = choose_metrics(old, metric or [], guard or [])
         banks = _read_banks(current_bank, candidate_bank, run)
-        unchecked: list[str] = []
-        if banks[1] is not None:
-            unchecked = check_leak(banks[1].skills, old, banks[1].header.extra.get("questions", ()))
-            if unchecked:
-                run.note(f"{len(unchecked)} skills name no source questions: no leak check for them")
-        names = [m.name for m in metrics]
-        rules = Rules(parse_margins(margin or [], names, policy), max_regressions)
-        comparisons = [compare(old, new, m, alpha=alpha, tolerance=regression_tolerance, seed=seed) for m in metrics]
-        verdict = make_verdict(
-            policy,
-            decide(policy, comparisons, rules),
-            comparisons,
-            rules,
-            alpha=alpha,
-            tolerance=regression_tolerance,
-            current_bank=banks[0].version if banks[0] else None,
-            candidate_bank=banks[1].version if banks[1] else None,
-            extra={"skills_without_sources": len(unchecked)} if unchecked else None,
-        )
+        verdict, unchecked = judge(old, new, options, *banks)
+        if unchecked:
+            run.note(f"{len(unchecked)} skills name no source questions: no leak check for them")
         if verdict.decision == "accept" and promote is not None and banks[1] is not None:
             _promote(promote, banks[1], verdict)
             run.set_summary(f"promoted {banks[1].version}")

@@ -89,7 +89,7 @@ def instances(
     from xskill.tree.occurrences import Ablation, Curriculum, InstanceChoices, build, why_not
     from xskill.tree.prompts import PromptTemplate, read_template
     from xskill.tree.replay import tiler
-    from xskill.tree.reward import refuse_failures
+    from xskill.tree.shaping import refuse_failures
     from xskill.tree.tiles import each_good
     from xskill.tree.trainer_rows import write_rows
     from xskill.tree.xtree import read_tree
@@ -175,7 +175,7 @@ def reward(
     from xskill.streams.read import read_records
     from xskill.streams.run import Run
     from xskill.streams.write import open_output
-    from xskill.tree.reward import Shaping, bonus_of
+    from xskill.tree.shaping import Shaping, bonus_of
     from xskill.tree.reward_stream import Outcome, read_rollouts, shaped, with_potential
     from xskill.tree.xtree import read_tree
 

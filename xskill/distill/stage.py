@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from xskill.bank.apply import Caps, apply_edits, check_outcomes
+from xskill.bank.candidate import Caps, apply_edits, check_outcomes
 from xskill.bank.skillbank import Bank, make_bank
 from xskill.bank.splits import check_split
 from xskill.distill.edits import best_first, skill_edits

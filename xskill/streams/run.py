@@ -179,6 +179,24 @@ class Run:
             self._bar = None
 
 
+class PythonRun(Run):
+    """The run behind a call from Python: it prints nothing, and the first bad record is raised.
+
+    What a command would say in a sentence of its own goes to the logger ``xskill``, as a warning.
+    """
+
+    def __init__(self, command: str) -> None:
+        super().__init__(command, quiet=True)
+
+    def note(self, text: str) -> None:
+        """Log one sentence, once."""
+        if text not in self._notes:
+            self._notes.add(text)
+            import logging
+
+            logging.getLogger("xskill").warning("%s: %s", self.command, _clean_line(text))
+
+
 def _clean_line(text: str) -> str:
     from xskill.text.terminal import clean_line
 

@@ -16,7 +16,7 @@ from xskill.errors import UsageError
 from xskill.records import Node, Slot
 from xskill.text.quoted import NOTE, estimate_tokens, exact, named
 from xskill.tree.numbers import count, percent, plural
-from xskill.tree.reward import refuse_failures
+from xskill.tree.shaping import refuse_failures
 from xskill.tree.summary import MinedCorpus, Routine, corpus_of, routine
 from xskill.tree.xtree import XTree, by_id, roots
 

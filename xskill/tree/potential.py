@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xskill.tree.replay import encode
-from xskill.tree.reward import Bonus
+from xskill.tree.shaping import Bonus
 
 LONGEST_BLOCK = 512
 """A history is tiled in blocks that no routine crosses, at most this many actions long: linear time in all."""

@@ -20,7 +20,7 @@ from xskill.streams.run import Run
 from xskill.tree.many_episodes import as_json, encode_all
 from xskill.tree.potential import potentials, shaping_terms
 from xskill.tree.replay import encode
-from xskill.tree.reward import Bonus, Shaping, shape_group
+from xskill.tree.shaping import Bonus, Shaping, shape_group
 from xskill.tree.tiles import as_tiles
 
 Outcome = Literal["success", "reward"]

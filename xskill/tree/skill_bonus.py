@@ -9,7 +9,7 @@ from typing import Any
 
 from xskill.errors import BadData, NoInput, UsageError
 from xskill.streams.text_out import write_text
-from xskill.tree.reward import ShapedGroup, Shaping, bonus_of, shape_group
+from xskill.tree.shaping import ShapedGroup, Shaping, bonus_of, shape_group
 from xskill.tree.xtree import XTree, read_tree
 
 SCHEMA = "xskill.skill_bonus/1"
