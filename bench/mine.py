@@ -27,8 +27,8 @@ import numpy as np
 from bench.measure import machine
 from xskill.mine.board import Board
 from xskill.mine.corpus import CodedCorpus, Labels
+from xskill.mine.from_corpus import mine_corpus as mine
 from xskill.mine.merges import Merge
-from xskill.mine.mining import mine
 from xskill.mine.outcomes import classify
 from xskill.mine.prepare import merge_all, prepare
 from xskill.mine.rules import MineRules

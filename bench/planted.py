@@ -21,7 +21,8 @@ import numpy as np
 
 from xskill.engines.local import Local
 from xskill.mine.corpus import encode_episodes
-from xskill.mine.mining import Questions, mine
+from xskill.mine.from_corpus import Questions
+from xskill.mine.from_corpus import mine_corpus as mine
 from xskill.mine.rules import MineRules
 from xskill.records import Episode
 from xskill.tree.xtree import XTree

@@ -15,7 +15,7 @@ from xskill.distill.experience import read_experience
 from xskill.distill.loops import loops, unanswered
 from xskill.distill.node_places import multiplicity, share_inside
 from xskill.distill.node_places import node_places as replay
-from xskill.mine.mining import mine
+from xskill.mine.from_corpus import mine_corpus as mine
 from xskill.mine.rules import MineRules
 from xskill.records import Parent, Step, Trajectory
 from xskill.tree.replay import derivation, encode, tiler

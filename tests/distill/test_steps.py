@@ -6,7 +6,7 @@ from tests.distill.corpora import episode
 from xskill.distill.experience import read_experience
 from xskill.distill.node_places import node_places as replay
 from xskill.distill.step_text import LONGEST_VALUE, seen_values
-from xskill.mine.mining import mine
+from xskill.mine.from_corpus import mine_corpus as mine
 from xskill.mine.rules import MineRules
 
 

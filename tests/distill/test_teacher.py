@@ -20,7 +20,7 @@ from xskill.distill.routines import assess
 from xskill.distill.significance import blocks
 from xskill.distill.statistical import Limits, distill
 from xskill.errors import NoSuccess
-from xskill.mine.mining import mine
+from xskill.mine.from_corpus import mine_corpus as mine
 from xskill.mine.rules import MineRules
 from xskill.records import Trajectory, decode, encode
 

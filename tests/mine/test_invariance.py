@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tests.mine.corpora import random_episodes
 from xskill.mine.corpus import CodedCorpus, encode_episodes
-from xskill.mine.mining import mine
+from xskill.mine.from_corpus import mine_corpus as mine
 from xskill.mine.rules import MineRules
 from xskill.records import Episode, Trajectory, encode
 from xskill.streams.read import read_records

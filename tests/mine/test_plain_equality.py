@@ -12,7 +12,7 @@ from tests.mine.plain import mine as mine_plainly
 from tests.mine.tiling import tilings
 from xskill.errors import NoSuccess
 from xskill.mine.corpus import encode_episodes
-from xskill.mine.mining import mine
+from xskill.mine.from_corpus import mine_corpus as mine
 
 
 @pytest.mark.parametrize("block", range(20))

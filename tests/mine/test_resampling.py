@@ -14,7 +14,8 @@ from tests.mine.test_invariance import bytes_of
 from xskill.engines.local import Local
 from xskill.mine.association import exchangeable, stratify
 from xskill.mine.corpus import encode_episodes
-from xskill.mine.mining import Questions, mine
+from xskill.mine.from_corpus import Questions
+from xskill.mine.from_corpus import mine_corpus as mine
 from xskill.mine.resampling import adjust, permute
 from xskill.mine.rules import MineRules
 from xskill.records import Episode, Node

@@ -18,7 +18,7 @@ from tests.mine.test_invariance import bytes_of, command, write
 from tests.mine.test_resampling import planted
 from xskill.errors import BadData, NoSuccess, UsageError
 from xskill.mine.corpus import encode_episodes
-from xskill.mine.mining import mine
+from xskill.mine.from_corpus import mine_corpus as mine
 from xskill.mine.resume import encode_for, grow, rules_of, tree_hash
 from xskill.mine.rules import MineRules
 from xskill.records import Episode, Node, TreeHeader

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.command import xskill
 from xskill.mine.corpus import encode_episodes
-from xskill.mine.mining import mine
+from xskill.mine.from_corpus import mine_corpus as mine
 from xskill.mine.rules import MineRules
 from xskill.records import Episode, Node
 

@@ -7,7 +7,8 @@ import pytest
 from xskill.errors import UsageError
 from xskill.mine.association import stratify
 from xskill.mine.corpus import encode_episodes
-from xskill.mine.mining import Questions, mine
+from xskill.mine.from_corpus import Questions
+from xskill.mine.from_corpus import mine_corpus as mine
 from xskill.mine.rules import PRESETS, MineRules, choose
 from xskill.records import Episode, Parent
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from xskill.mine.corpus import encode_episodes
 from xskill.mine.held_out import score
 from xskill.mine.outcomes import classify
 from xskill.mine.prepare import check_outcomes, merge_all, prepare
-from xskill.mine.rules import Gate, MineRules, with_gate
+from xskill.mine.rules import Gate, MineRules
 from xskill.mine.tiled_corpus import tiled as tile
 from xskill.mine.tuning import FOLDS, Grid, explore, folds, tune
 from xskill.records import Episode
@@ -41,7 +42,7 @@ def test_shared_runs_equal_separate_ones(block: int) -> None:
         shared = {gate: run.merges for run in explore(ready, classes, rules, GATES) for gate in run.gates}
         assert set(shared) == set(GATES)
         for gate in GATES:
-            alone = merge_all(ready, classes, with_gate(rules, gate))
+            alone = merge_all(ready, classes, replace(rules, eta=gate.eta, min_frequency=gate.min_frequency))
             assert len(alone) == len(shared[gate])
             for one, other in zip(alone, shared[gate], strict=True):
                 assert (one.left, one.right, one.score, one.rate) == (other.left, other.right, other.score, other.rate)

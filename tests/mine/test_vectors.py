@@ -12,7 +12,7 @@ import pytest
 from tests.mine.plain import mine as mine_plainly
 from tests.mine.tiling import tilings
 from xskill.mine.corpus import encode_episodes
-from xskill.mine.mining import mine
+from xskill.mine.from_corpus import mine_corpus as mine
 from xskill.mine.rules import MineRules
 from xskill.records import Episode
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Optional
+from typing import Annotated, Literal, Optional
 
 import typer
 
@@ -117,93 +117,44 @@ def command(
     episodes alone, never on their order. A branch counts the steps that it generated itself; without its parent in the
     input it counts whole. Association with success is descriptive unless --permutations.
     """
-    from contextlib import ExitStack
-
-    from xskill.engines import open_engine
-    from xskill.errors import UsageError
-    from xskill.mine.branches import Branches
-    from xskill.mine.corpus import encode_episodes
-    from xskill.mine.mining import Questions, mine
-    from xskill.mine.rules import choose
+    from xskill.mine.mining import mine
+    from xskill.mine.tuning import as_lines
     from xskill.records import Episode
     from xskill.streams.read import read_records
     from xskill.streams.run import Run
     from xskill.streams.write import write_text
     from xskill.tree.xtree import read_tree, write_tree
 
-    options = {
-        "outcome": outcome,
-        "p_length": p_length,
-        "p_success": p_success,
-        "epsilon": epsilon,
-        "eta": eta,
-        "min_frequency": min_frequency,
-        "max_length": max_length,
-        "max_skills": max_skills,
-        "min_success_rate": min_success_rate,
-        "min_families": min_families,
-        "self_pairs": self_pairs,
-        "successes_only": successes_only,
-    }
-    earlier = None
-    if resume is not None:
-        if (
-            preset is not None
-            or auto
-            or sweep is not None
-            or permutations
-            or bootstrap
-            or stratify not in (None, "none")
-        ):
-            raise UsageError(
-                "--resume has no old episodes to test or choose by: leave out --preset, --auto, --sweep, "
-                "--permutations, --bootstrap and --stratify, or mine the old and the new ones at once"
-            )
-        from xskill.mine.resume import encode_for, grow, rules_of
-
-        earlier = read_tree(resume)
-        rules = rules_of(earlier, options)
-    else:
-        rules = choose(preset, options)
-    with Run("mine", quiet=quiet, rejects=rejects) as run, ExitStack() as stack:
-        records = read_records(files or [], Episode, run)
-        branches = Branches(run, growing=earlier is not None)
-        if earlier is None:
-            corpus = encode_episodes(records, branches=branches)
-        else:
-            corpus = encode_for(earlier, records, branches)
-        if corpus.n_duplicates:
-            run.drop("repeated", corpus.n_duplicates)
-        repeats = auto or sweep is not None or permutations or bootstrap
-        runner = stack.enter_context(open_engine(engine if repeats else "local", jobs))
-        questions = Questions(stratify, permutations, bootstrap, seed, runner)
-        how_chosen: dict[str, Any] = {}
-        if auto or sweep is not None:
-            from xskill.mine.tuning import FOLDS, as_lines, grid_around, report, tune
-
-            given = [option for option, value in options.items() if value is not None]
-            tuned, trials = tune(corpus, rules, grid_around(given, rules), seed, runner)
-            if sweep is not None:
-                write_text(sweep, as_lines(trials))
-            if auto:
-                rules = tuned
-                how_chosen = {"auto": {"trials": len(trials), "folds": FOLDS, "seed": seed}}
-                for line in report(trials):
-                    run.note(line)
-        if earlier is None:
-            tree = mine(corpus, rules, questions, name=name, config=how_chosen, resumable=resumable)
-        else:
-            tree = grow(earlier, corpus, rules, name)
-        if len(corpus.env.names) > 1:
-            how = tree.header.config["stratify"]
-            run.note(
-                f"{len(corpus.env.names)} environments in one stream ({', '.join(corpus.env.names)}): "
-                + (
-                    "association is not stratified, so a routine of the easier one looks like a skill"
-                    if how == "none"
-                    else f"association is tested within each {how}"
-                )
-            )
+    earlier = read_tree(resume) if resume is not None else None
+    with Run("mine", quiet=quiet, rejects=rejects) as run:
+        tree = mine(
+            read_records(files or [], Episode, run),
+            preset=preset,
+            stratify=stratify,
+            permutations=permutations,
+            bootstrap=bootstrap,
+            auto=auto,
+            on_trials=(lambda trials: write_text(sweep, as_lines(trials))) if sweep is not None else None,
+            resumable=resumable,
+            resume=earlier,
+            seed=seed,
+            jobs=jobs,
+            engine=engine,
+            name=name,
+            run=run,
+            outcome=outcome,
+            p_length=p_length,
+            p_success=p_success,
+            epsilon=epsilon,
+            eta=eta,
+            min_frequency=min_frequency,
+            max_length=max_length,
+            max_skills=max_skills,
+            min_success_rate=min_success_rate,
+            min_families=min_families,
+            self_pairs=self_pairs,
+            successes_only=successes_only,
+        )
         write_tree(tree, output, to=to)
         stats = tree.header.stats
         run.set_summary(f"{tree.header.n_nodes} nodes; {stats['steps']:,} steps became {stats['symbols']:,} symbols")

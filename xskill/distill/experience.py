@@ -14,7 +14,7 @@ import numpy.typing as npt
 from xskill.array_types import Bools, Ints32
 from xskill.bank.splits import check_split
 from xskill.mine.corpus import CodedCorpus, encode_episodes, own_start
-from xskill.records import Episode, Step, Trajectory
+from xskill.records import Step, Trajectory
 
 ALL_COUNTED = 2_000
 EVERY = 16
@@ -80,7 +80,7 @@ class _Notes:
         self.times: dict[str, int] = {}
         """Id → how often it came."""
 
-    def episodes(self, records: Iterable[Trajectory]) -> Iterator[Episode]:
+    def episodes(self, records: Iterable[Trajectory]) -> Iterator[Trajectory]:
         """Pass the records on, each under an id of its own."""
         times = self.times
         for record in records:
@@ -89,10 +89,10 @@ class _Notes:
             times[record.id] = before + 1
             if before:
                 record = msgspec.structs.replace(record, id=f"{record.id}\0{before}")
-            first = 0 if record.parent is None else min(own_start(record), len(record.actions))  # type: ignore[arg-type]
+            first = 0 if record.parent is None else min(own_start(record), len(record.actions))
             steps = self._note(record, first)
             self.ids.append(record.id)
-            yield record  # type: ignore[misc]  # it has all that an Episode has
+            yield record
             codes = self.actions[len(self.answers) :]
             if steps and any(map(operator.eq, codes, codes[1:])):  # the answers matter only there
                 self.answers.extend(map(hash, map(_observation, steps)))

@@ -19,7 +19,7 @@ from xskill.distill.plain_words import telling
 from xskill.distill.routines import ScopedRoutine, assess, choose, enough_types, judged
 from xskill.distill.significance import SIGNIFICANT, blocks, q_values
 from xskill.distill.skill_text import routine_skill
-from xskill.mine.mining import mine
+from xskill.mine.from_corpus import mine_corpus
 from xskill.mine.rules import MineRules
 from xskill.records import Skill, TreeHeader
 from xskill.text.quoted import estimate_tokens
@@ -78,7 +78,7 @@ def distill(
     Raises:
         NoSuccess: every episode with an outcome failed, and there is no tree.
     """
-    tree = tree if tree is not None else mine(experience.corpus, MineRules())
+    tree = tree if tree is not None else mine_corpus(experience.corpus, MineRules())
     failure_tree = _failure_tree(experience)
     found, failing = places_in([tree, failure_tree], experience.corpus)
     within = blocks(experience.corpus)
@@ -159,7 +159,7 @@ def _failure_tree(experience: Experience) -> XTree:
         corpus = corpus.select(np.linspace(0, corpus.n_episodes - 1, FAILURE_EPISODES).astype(np.intp))
     if not (corpus.outcome == 0).any():
         return XTree(TreeHeader(n_nodes=0), ())
-    return mine(corpus, MineRules(outcome="failure", max_skills=FAILURE_NODES))
+    return mine_corpus(corpus, MineRules(outcome="failure", max_skills=FAILURE_NODES))
 
 
 def _coverage(chosen: Sequence[ScopedRoutine], experience: Experience) -> float | None:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from xskill.array_types import Ints32
 from xskill.errors import BadData
 from xskill.mine.branches import Branches, first_counted
-from xskill.records import Episode
+from xskill.records import Episode, Trajectory
 
 _NODE_ID = re.compile(r"S\d+\Z")
 
@@ -110,7 +110,7 @@ def render(action: tuple[str, ...]) -> str:
     return f"{token}({', '.join(args)})" if args else token
 
 
-def own_start(episode: Episode) -> int:
+def own_start(episode: Episode | Trajectory) -> int:
     """Index of the first step that the episode generated itself (0 unless it is a branch)."""
     if episode.parent is None:
         return 0
@@ -127,7 +127,7 @@ class _ActionCodes(dict[tuple[str, ...], int]):
 
 
 def encode_episodes(
-    episodes: Iterable[Episode],
+    episodes: Iterable[Episode | Trajectory],
     also: Iterable[str] = (),
     codes: array[int] | None = None,
     branches: Branches | None = None,
@@ -192,7 +192,7 @@ class _Heads:
         self.task_type: list[str | None] = []
         self.env: list[str | None] = []
 
-    def add(self, episode: Episode, n_steps: int) -> None:
+    def add(self, episode: Episode | Trajectory, n_steps: int) -> None:
         self.sizes.append(n_steps)
         self.ids.append(episode.id)
         self.outcome.append(-1 if episode.success is None else int(episode.success))

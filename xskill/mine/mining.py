@@ -1,149 +1,123 @@
-"""The face of the stage: episodes → X-Tree."""
+"""The stage as a whole: trajectories → X-Tree, with the options of ``xskill mine``."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Unpack
 
-import msgspec
-
-from xskill.engines import Engine
-from xskill.engines.local import ONE
-from xskill.mine.association import stratify
-from xskill.mine.corpus import CodedCorpus
-from xskill.mine.nodes import describe
-from xskill.mine.outcomes import classify
-from xskill.mine.prepare import check_outcomes, merge_all, prepare
-from xskill.mine.resampling import adjust, permutation_minima, stability
-from xskill.mine.residual import remembered, rest
-from xskill.mine.rules import MineRules
-from xskill.mine.tally import FAILED, SUCCEEDED, NodeTally, gather, mined_outcome, stratified, tally
-from xskill.mine.tiled_corpus import tiled
-from xskill.records import Corpus, TreeHeader
+from xskill.engines import Name, open_engine
+from xskill.errors import UsageError
+from xskill.mine.branches import Branches
+from xskill.mine.corpus import CodedCorpus, encode_episodes
+from xskill.mine.from_corpus import Questions, mine_corpus
+from xskill.mine.resume import encode_for, grow, rules_of
+from xskill.mine.rules import RuleOptions, choose
+from xskill.mine.tuning import FOLDS, Trial, grid_around, report, tune
+from xskill.records import Episode, Trajectory
+from xskill.streams.run import Run
 from xskill.tree.xtree import XTree
 
 
-def tree_header(
-    rules: MineRules,
-    counts: NodeTally,
-    *,
-    n_nodes: int,
-    vocabulary: int,
-    symbols: int,
-    environments: list[str],
-    task_types: int,
-    name: str | None,
-    config: Mapping[str, Any],
-    stats: Mapping[str, Any] | None = None,
-    extra: dict[str, Any] | None = None,
-) -> TreeHeader:
-    """Put a header together.
-
-    Args:
-        rules: what could merge, and the score.
-        counts: of episodes and their own steps, by outcome.
-        n_nodes: number of nodes.
-        vocabulary: number of distinct tokens.
-        symbols: what the steps became.
-        environments: names, sorted.
-        task_types: number of distinct ones.
-        name: name of the corpus.
-        config: the choices beyond the rules.
-        stats: more facts about the run.
-        extra: what :mod:`xskill.mine.residual` remembers, for trees that shall grow.
-    """
-    known = int(counts.corpus[FAILED:].sum())
-    n_success = int(counts.corpus[SUCCEEDED])
-    return TreeHeader(
-        environment=environments[0] if len(environments) == 1 else None,
-        corpus=Corpus(name=name, n_trajectories=int(counts.corpus.sum()), successful_only=rules.successes_only),
-        n_primitives=vocabulary,
-        n_nodes=n_nodes,
-        outcome=rules.outcome,
-        config={**rules.as_config(), **config},
-        stats={
-            "steps": int(counts.steps.sum()),
-            "steps_success": int(counts.steps[SUCCEEDED]),
-            "steps_failure": int(counts.steps[FAILED]),
-            "symbols": symbols,
-            "episodes_known": known,
-            "episodes_success": n_success,
-            "base_rate": n_success / known if known else None,
-            "environments": environments,
-            "task_types": task_types,
-            "vocabulary": vocabulary,
-            **(stats or {}),
-        },
-        extra=extra or {},
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Questions:
-    """What is asked of the nodes beyond the merges themselves."""
-
-    stratify: str | None = None
-    """Field to test association within; see :func:`xskill.mine.association.stratify`."""
-    permutations: int = 0
-    """Runs of the whole miner on permuted outcomes, for ``p_adjusted``."""
-    bootstrap: int = 0
-    """Resamples of the episodes, for ``stability``."""
-    seed: int = 0
-    engine: Engine = ONE
-    """Where the repeated runs run: it changes the time and nothing else."""
-
-
 def mine(
-    corpus: CodedCorpus,
-    rules: MineRules,
-    questions: Questions = Questions(),
+    trajectories: Iterable[Episode | Trajectory],
     *,
-    name: str | None = None,
-    config: Mapping[str, Any] = {},
+    preset: str | None = None,
+    stratify: str | None = None,
+    permutations: int = 0,
+    bootstrap: int = 0,
+    auto: bool = False,
+    on_trials: Callable[[Sequence[Trial]], None] | None = None,
     resumable: bool = False,
+    resume: XTree | None = None,
+    seed: int = 0,
+    jobs: int | None = None,
+    engine: Name = "local",
+    name: str | None = None,
+    run: Run | None = None,
+    **rules: Unpack[RuleOptions],
 ) -> XTree:
-    """Mine one X-Tree (arXiv 2609.32993; ALGORITHMS section 2).
+    """Mine one X-Tree (arXiv 2609.32993; docs/methods/x-tree.md).
+
+    The tree depends on the set of trajectories alone, never on their order. A branch counts the steps that it
+    generated itself; without its parent among the trajectories it counts whole.
 
     Args:
-        corpus: the coded episodes.
-        rules: what may merge, and the score.
-        questions: tests and resamples.
-        name: name of the corpus, for the header.
-        config: how the rules were chosen, for the header.
-        resumable: remember in the header what :func:`xskill.mine.resume.grow` needs (tens of kilobytes).
+        trajectories: of any outcome.
+        preset: released settings to begin with (:data:`xskill.mine.rules.PRESETS`).
+        stratify: test association within ``env``, ``task_type``, ``question_id`` or ``length``, or ``none``; None is
+            ``env`` when there are several.
+        permutations: mine so many times on shuffled outcomes too, for ``p_adjusted``.
+        bootstrap: mine so many resamples too, for ``stability``.
+        auto: choose ``eta``, ``min_frequency`` and ``p_success`` (those not given) on held-out tasks.
+        on_trials: is given all settings that ``auto`` would try, with their scores.
+        resumable: keep in the header what a later ``resume`` needs.
+        resume: a tree of earlier trajectories, to go on with; ``trajectories`` are then the new ones alone.
+        seed: of everything that is drawn.
+        jobs: processes for the repeated runs; None is one, on a Ray cluster all.
+        engine: where these run; the tree is the same.
+        name: of the corpus, for the header.
+        run: is told what was counted and noted; without it nothing is said.
+        **rules: fields of :class:`xskill.mine.rules.MineRules` that shall differ from the preset's or the defaults.
 
     Raises:
         NoSuccess: no episode has the outcome that is mined.
+        UsageError: a value out of range, or an option that ``resume`` cannot follow.
+        BadData: ``resume`` is a tree that does not remember its episodes.
     """
-    check_outcomes(corpus, rules)
-    strata, field = stratify(corpus, questions.stratify)
-    prepared = prepare(corpus, rules.max_skills)
-    merges = merge_all(prepared, classify(corpus.outcome, rules), rules)
-    occurrences = gather(prepared.sequence, merges)
-    counts = tally(corpus, occurrences, merges, rules)
-    tables = stratified(occurrences, len(merges), mined_outcome(corpus.outcome, rules), strata)
-    nodes = describe(corpus, prepared.sequence, merges, counts, tables, rules)
-    choices = {**config, "stratify": field, "association": "descriptive"}
-    if questions.permutations:
-        minima = permutation_minima(prepared, rules, strata, questions.permutations, questions.seed, questions.engine)
-        nodes = adjust(nodes, minima)
-        choices |= {"association": "permutation", "permutations": questions.permutations, "seed": questions.seed}
-    if questions.bootstrap:
-        expansions = [node.expansion for node in nodes]
-        shares = stability(corpus, rules, expansions, questions.bootstrap, questions.seed, questions.engine)
-        nodes = [msgspec.structs.replace(node, stability=share) for node, share in zip(nodes, shares, strict=True)]
-        choices |= {"bootstrap": questions.bootstrap, "seed": questions.seed}
-    header = tree_header(
-        rules,
-        counts,
-        n_nodes=len(nodes),
-        vocabulary=len(corpus.tokens),
-        symbols=len(corpus.steps) - sum(len(merge.positions) for merge in merges),
-        environments=list(corpus.env.names),
-        task_types=len(corpus.task_type.names),
-        name=name,
-        config=choices,
-        extra=remembered(counts.replaced, rest(corpus, tiled(prepared.sequence, merges))) if resumable else None,
+    if resume is not None and (
+        preset is not None
+        or auto
+        or on_trials is not None
+        or permutations
+        or bootstrap
+        or stratify not in (None, "none")
+    ):
+        raise UsageError(
+            "--resume has no old episodes to test or choose by: leave out --preset, --auto, --sweep, "
+            "--permutations, --bootstrap and --stratify, or mine the old and the new ones at once"
+        )
+    chosen = rules_of(resume, rules) if resume is not None else choose(preset, rules)
+    run = Run("mine", quiet=True) if run is None else run
+    branches = Branches(run, growing=resume is not None)
+    if resume is not None:
+        corpus = encode_for(resume, trajectories, branches)
+    else:
+        corpus = encode_episodes(trajectories, branches=branches)
+    if corpus.n_duplicates:
+        run.drop("repeated", corpus.n_duplicates)
+    repeats = auto or on_trials is not None or permutations or bootstrap
+    with open_engine(engine if repeats else "local", jobs) as runner:
+        questions = Questions(stratify, permutations, bootstrap, seed, runner)
+        how_chosen: dict[str, Any] = {}
+        if auto or on_trials is not None:
+            given = [option for option, value in rules.items() if value is not None]
+            tuned, trials = tune(corpus, chosen, grid_around(given, chosen), seed, runner)
+            if on_trials is not None:
+                on_trials(trials)
+            if auto:
+                chosen = tuned
+                how_chosen = {"auto": {"trials": len(trials), "folds": FOLDS, "seed": seed}}
+                for line in report(trials):
+                    run.note(line)
+        if resume is not None:
+            tree = grow(resume, corpus, chosen, name)
+        else:
+            tree = mine_corpus(corpus, chosen, questions, name=name, config=how_chosen, resumable=resumable)
+    _note_environments(corpus, tree, run)
+    return tree
+
+
+def _note_environments(corpus: CodedCorpus, tree: XTree, run: Run) -> None:
+    """Say how association was tested where there are several environments."""
+    names = corpus.env.names
+    if len(names) < 2:
+        return
+    how = tree.header.config["stratify"]
+    run.note(
+        f"{len(names)} environments in one stream ({', '.join(names)}): "
+        + (
+            "association is not stratified, so a routine of the easier one looks like a skill"
+            if how == "none"
+            else f"association is tested within each {how}"
+        )
     )
-    return XTree(header, tuple(nodes))

@@ -24,16 +24,16 @@ import numpy as np
 from xskill.errors import BadData, UsageError
 from xskill.mine.branches import Branches
 from xskill.mine.corpus import CodedCorpus, encode_episodes
+from xskill.mine.from_corpus import TreeFacts, tree_header
 from xskill.mine.layout import SEPARATOR, Sequence, index_pairs, lay_out
 from xskill.mine.merges import Merge, Miner
-from xskill.mine.mining import tree_header
 from xskill.mine.nodes import describe
 from xskill.mine.outcomes import IGNORED, Classes, Prior, classify
 from xskill.mine.residual import KEPT, Facts, Memory, Rest, Triple, added, recall, remembered, rest
 from xskill.mine.rules import MineRules
 from xskill.mine.tally import FAILED, SUCCEEDED, NodeTally, gather, pooled, tally
 from xskill.mine.tiled_corpus import Tiles, tiled
-from xskill.records import Episode, Node, encode
+from xskill.records import Episode, Node, Trajectory, encode
 from xskill.tree.replay_arrays import GAP, INSIDE, cells_of, replay
 from xskill.tree.xtree import XTree
 
@@ -55,7 +55,7 @@ def rules_of(tree: XTree, changes: Mapping[str, Any]) -> MineRules:
     return changed
 
 
-def encode_for(tree: XTree, episodes: Iterable[Episode], branches: Branches | None = None) -> CodedCorpus:
+def encode_for(tree: XTree, episodes: Iterable[Episode | Trajectory], branches: Branches | None = None) -> CodedCorpus:
     """Code new episodes, with the tree's primitives in the vocabulary."""
     also = {token for node in tree.nodes for token in node.expansion}
     return encode_episodes(episodes, also, branches=branches)
@@ -65,7 +65,7 @@ def grow(tree: XTree, corpus: CodedCorpus, rules: MineRules, name: str | None = 
     """The tree, grown by new episodes.
 
     Args:
-        tree: mined by :func:`xskill.mine.mining.mine` or grown by this function.
+        tree: mined by :func:`xskill.mine.from_corpus.mine_corpus` or grown by this function.
         corpus: the new episodes, from :func:`encode_for`.
         rules: from :func:`rules_of`.
         name: name of the whole corpus; None keeps the tree's.
@@ -90,9 +90,7 @@ def grow(tree: XTree, corpus: CodedCorpus, rules: MineRules, name: str | None = 
     nodes = describe(corpus, sequence, merges, counts, pooled(counts, rules), rules)
     known = [_summed(before, now, counts, rules) for before, now in zip(tree.nodes, nodes, strict=False)]
     left = _left(memory.pairs, [pair for pair in taken if pair is not None], rest(corpus, _tiles(corpus, merges)))
-    header = tree_header(
-        rules,
-        counts,
+    facts_now = TreeFacts(
         n_nodes=len(nodes),
         vocabulary=max(tree.header.n_primitives or 0, len(corpus.tokens)),
         symbols=facts.symbols
@@ -101,6 +99,11 @@ def grow(tree: XTree, corpus: CodedCorpus, rules: MineRules, name: str | None = 
         - sum(sum(pair.disjoint) for pair in taken if pair is not None),
         environments=sorted({*facts.environments, *corpus.env.names}),
         task_types=len(set(corpus.task_type.names).union(*counts.task_types)),
+    )
+    header = tree_header(
+        rules,
+        counts,
+        facts_now,
         name=name or tree.header.corpus.name,
         config={"stratify": "none", "association": "descriptive"},
         stats={"lineage": [*facts.lineage, _ancestor(tree)]},

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypedDict, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -95,6 +96,23 @@ class MineRules:
         return asdict(self)
 
 
+class RuleOptions(TypedDict, total=False):
+    """The fields of :class:`MineRules` as keywords; None is the same as leaving one out."""
+
+    p_length: float | None
+    p_success: float | None
+    epsilon: float | None
+    eta: float | None
+    min_frequency: int | None
+    max_length: int | None
+    max_skills: int | None
+    min_success_rate: float | None
+    min_families: int | None
+    self_pairs: str | None
+    successes_only: bool | None
+    outcome: str | None
+
+
 PRESETS: dict[str, MineRules] = {
     "webarena": MineRules(
         max_skills=256, min_frequency=4, eta=0.3, max_length=12, successes_only=True, self_pairs="disjoint"
@@ -114,12 +132,7 @@ PRESETS: dict[str, MineRules] = {
 """Settings of the four released trees; exponents recovered from their merge order."""
 
 
-def with_gate(rules: MineRules, gate: Gate) -> MineRules:
-    """The rules under another gate."""
-    return replace(rules, eta=gate.eta, min_frequency=gate.min_frequency)
-
-
-def choose(preset: str | None, changes: dict[str, Any]) -> MineRules:
+def choose(preset: str | None, changes: Mapping[str, Any]) -> MineRules:
     """The preset (or the defaults) with the options that were given (those not None) on top.
 
     Raises:
