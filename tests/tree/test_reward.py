@@ -15,8 +15,8 @@ from xskill.errors import BadData, UsageError
 from xskill.records import Corpus, Step, Trajectory
 from xskill.tree.potential import potentials, shaping_terms
 from xskill.tree.replay import tiler
-from xskill.tree.shaping import Shaping, bonus_of, shape_group
 from xskill.tree.reward_stream import RewardRollout, outcomes_of, turn_starts, with_potential
+from xskill.tree.shaping import Shaping, bonus_of, shape_group
 from xskill.tree.skill_bonus import SkillBonus
 from xskill.tree.tiles import tiling as tile
 from xskill.tree.xtree import read_tree, write_tree

@@ -168,5 +168,3 @@ def apply(
 def edited(only: Collection[str] | Path) -> Collection[str]:
     """The ids that ``only`` means."""
     return kept_skills(os.fspath(only)) if isinstance(only, (str, os.PathLike)) else set(only)
-
-

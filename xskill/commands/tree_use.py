@@ -175,8 +175,8 @@ def reward(
     from xskill.streams.read import read_records
     from xskill.streams.run import Run
     from xskill.streams.write import open_output
-    from xskill.tree.shaping import Shaping, bonus_of
     from xskill.tree.reward_stream import Outcome, read_rollouts, shaped, with_potential
+    from xskill.tree.shaping import Shaping, bonus_of
     from xskill.tree.xtree import read_tree
 
     if outcome not in get_args(Outcome):
@@ -225,14 +225,14 @@ def context(
     """
     import msgspec
 
-    from xskill.errors import BadData, UsageError
+    from xskill.errors import UsageError
     from xskill.records import Episode
     from xskill.streams.read import read_records
     from xskill.streams.run import Run
     from xskill.streams.text_out import open_lines
-    from xskill.text.quoted import estimate_tokens
     from xskill.text.terminal import clean
-    from xskill.tree.context_cards import Card, card, deck_of
+    from xskill.tree.context_cards import deck_of, task_types_of
+    from xskill.tree.tree_face import make_card
     from xskill.tree.xtree import read_tree
 
     if form not in ("jsonl", "text"):
@@ -246,23 +246,13 @@ def context(
     with Run("tree context", quiet=quiet, rejects=rejects) as run, open_lines(output) as write_line:
 
         def write(name: str, kind: str | None, prefix: list[str]) -> None:
-            text = card(deck, task_type=kind, prefix=prefix, budget=budget, most=routines)
-            if form == "text":
-                write_line(clean(text).encode() + b"\n")
-            else:
-                write_line(msgspec.json.encode(Card(id=name, context=text, n_tokens=estimate_tokens(text))))
+            row = make_card(deck, name, kind, prefix, budget, routines)
+            write_line(clean(row.context).encode() + b"\n" if form == "text" else msgspec.json.encode(row))
 
         read = read_tree(tree)
         deck = deck_of(read)
         if without_episodes:
-            known = {name for node in read.nodes for name in node.task_types or [] if name is not None}
-            if by_type and not known:
-                raise BadData("--by-type: this tree tells no task types; mine episodes that have a task_type")
-            for name in (name for name in task_type or [] if known and name not in known):
-                run.note(
-                    f"no routine was seen in the task type {name}: an empty card; known: {', '.join(sorted(known))}"
-                )
-            for name in dict.fromkeys([*(task_type or []), *(sorted(known) if by_type else [])]):
+            for name in task_types_of(read, task_type or [], by_type=by_type, note=run.note):
                 write(name, name, [])
                 run.read += 1
                 run.kept += 1

@@ -99,7 +99,7 @@ def to_polars(records: Iterable[Record], kind: type[Record] | None = None) -> pl
 
     taken = list(records)
     if kind is None or (taken and type(taken[0]) in HEADERS):
-        header, kind, rest = _typed(taken)
+        _, kind, rest = _typed(taken)
         taken = list(rest)
     return frame_of(list(_of_one_kind(taken, kind)), kind)
 
@@ -135,7 +135,7 @@ def from_polars(frame: pl.DataFrame, kind: type[R] | None = None) -> Iterator[Re
     return _rows(records_of(frame, form))
 
 
-def counted(records: Iterable[Trajectory], run: Run, what: str = "trajectories") -> Iterator[Trajectory]:
+def counted(records: Iterable[Record], run: Run, what: str = "trajectories") -> Iterator[Trajectory]:
     """Trajectories that a caller hands over, checked and counted as those of a file are.
 
     Raises:
@@ -144,7 +144,7 @@ def counted(records: Iterable[Trajectory], run: Run, what: str = "trajectories")
         TypeError: something else than a trajectory.
     """
     for number, record in enumerate(records, 1):
-        if not isinstance(record, Trajectory):
+        if type(record) is not Trajectory:
             if type(record) in HEADERS and may_follow(Trajectory, type(record)):
                 continue
             raise TypeError(f"{what}: expected Trajectory records, got {type(record).__name__}")
@@ -195,5 +195,3 @@ def _of_one_kind(records: Iterable[Record], kind: type[Record]) -> Iterator[Reco
 def _word(record: Any) -> str:
     tag = tag_of(type(record)) if isinstance(record, Record) else ""
     return BY_TAG[tag].one if tag in BY_TAG else type(record).__name__
-
-

@@ -7,12 +7,12 @@ provenance, up to six routines and a closing line.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
 
-from xskill.errors import UsageError
+from xskill.errors import BadData, UsageError
 from xskill.records import Node, Slot
 from xskill.text.quoted import NOTE, estimate_tokens, exact, named
 from xskill.tree.numbers import count, percent, plural
@@ -66,6 +66,27 @@ def deck_of(tree: XTree) -> Deck:
         inside[node.id] = frozenset([node.id]).union(*(inside[child] for child in node.children if child in nodes))
     typed = any(node.task_types for node in tree.nodes)
     return Deck(tuple(rows), inside, corpus, _provenance(tree, corpus), typed)
+
+
+def task_types_of(tree: XTree, wanted: Sequence[str], *, by_type: bool, note: Callable[[str], None]) -> list[str]:
+    """The task types to make cards for: those wanted, then, with ``by_type``, all that the tree tells.
+
+    Args:
+        tree: what the cards are of.
+        wanted: names; ``note`` is told of one in which no routine was seen.
+        by_type: whether all are wanted.
+        note: gets a sentence.
+
+    Raises:
+        BadData: all are wanted, and the tree tells none.
+    """
+    seen = {name for node in tree.nodes for name in node.task_types or [] if name is not None}
+    if by_type and not seen:
+        raise BadData("--by-type: this tree tells no task types; mine episodes that have a task_type")
+    for name in wanted:
+        if seen and name not in seen:
+            note(f"no routine was seen in the task type {name}: an empty card; known: {', '.join(sorted(seen))}")
+    return list(dict.fromkeys([*wanted, *(sorted(seen) if by_type else [])]))
 
 
 def _provenance(tree: XTree, corpus: MinedCorpus) -> str:

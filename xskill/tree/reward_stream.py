@@ -64,7 +64,10 @@ def read_rollouts(files: Sequence[str], run: Run) -> Iterator[tuple[bytes, Rewar
         BadRecord: the first bad one, unless ``run`` keeps rejects.
         NoInput: no record in any input.
     """
-    lone = 0
+    return note_lone(_read(files, run), run)
+
+
+def _read(files: Sequence[str], run: Run) -> Iterator[tuple[bytes, RewardRollout]]:
     for raw in iter_raw(files, run.note, run.unreadable if run.keeps_rejects else None):
         if raw.is_header:
             continue
@@ -78,9 +81,16 @@ def read_rollouts(files: Sequence[str], run: Run) -> Iterator[tuple[bytes, Rewar
             run.bad(explained(error, raw.data, RewardRollout, run.command).at(raw.file, raw.line, raw=raw.data))
             continue
         run.kept += 1
-        lone += rollout.question_id is None
         yield raw.data, rollout
     run.check_input(files)
+
+
+def note_lone(rollouts: Iterable[tuple[bytes, RewardRollout]], run: Run) -> Iterator[tuple[bytes, RewardRollout]]:
+    """Pass rollouts on; at the end the run is told how many have no question."""
+    lone = 0
+    for line, rollout in rollouts:
+        lone += rollout.question_id is None
+        yield line, rollout
     if lone:
         run.note(f"{lone:,} rollouts have no question_id: each is a group of its own, so its advantage is 0")
 
