@@ -1,1 +1,49 @@
-"""SkillBanks: the model, edits, retrieval, exports."""
+"""SkillBanks: loading and saving, the skills that a task needs, and edits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from xskill.lazy import lazily
+
+if TYPE_CHECKING:
+    from xskill.bank.bank_face import Applied, apply, index, load, make, retrieve, save
+    from xskill.bank.candidate import Outcome
+    from xskill.bank.retrieval import Hit, Index
+    from xskill.bank.skillbank import Bank
+
+__all__ = [
+    "Applied",
+    "Bank",
+    "Hit",
+    "Index",
+    "Outcome",
+    "apply",
+    "index",
+    "load",
+    "make",
+    "retrieve",
+    "save",
+]
+
+if not TYPE_CHECKING:
+    __getattr__ = lazily(
+        __name__,
+        {
+            "xskill.bank.bank_face": (
+                "Applied",
+                "apply",
+                "index",
+                "load",
+                "make",
+                "retrieve",
+                "save",
+            ),
+            "xskill.bank.candidate": ("Outcome",),
+            "xskill.bank.retrieval": (
+                "Hit",
+                "Index",
+            ),
+            "xskill.bank.skillbank": ("Bank",),
+        },
+    )

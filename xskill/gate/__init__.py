@@ -1,4 +1,4 @@
-"""Decides whether a candidate bank may replace the current one: :func:`decide`; the rest is internal."""
+"""The validation gate: may a candidate bank replace the current one? Policies and paired statistics."""
 
 from __future__ import annotations
 
@@ -9,7 +9,14 @@ from xskill.lazy import lazily
 if TYPE_CHECKING:
     from xskill.gate.gate_face import decide
 
-__all__ = ["decide"]
+__all__ = [
+    "decide",
+]
 
 if not TYPE_CHECKING:
-    __getattr__ = lazily(__name__, {"xskill.gate.gate_face": ("decide",)})
+    __getattr__ = lazily(
+        __name__,
+        {
+            "xskill.gate.gate_face": ("decide",),
+        },
+    )

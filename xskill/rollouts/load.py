@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Literal
 
@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from xskill.errors import BadRecord
-from xskill.records import CreditsHeader, Trajectory, decode
+from xskill.records import CreditsHeader, Trajectory, decode, encode
 from xskill.records.names import explained
 from xskill.rollouts.arrays import Rollouts
 from xskill.rollouts.gather import Gather, decode_rollout
@@ -55,6 +55,37 @@ def read_rollouts(
         run.end_input(source, run.read - before)
     run.check_input()
     return _built(gather, originals, run, keep)
+
+
+def load_rollouts(
+    records: Iterable[Trajectory], run: Run, *, reward_from: Literal["reward", "success"] = "reward"
+) -> tuple[Rollouts, Trie, Originals]:
+    """Trajectories that a caller holds, and their trees; see :func:`read_rollouts`.
+
+    Args:
+        records: the trajectories; ``run.place`` says where each stands, and has counted it.
+        run: of the call.
+        reward_from: see :class:`Gather`.
+
+    Raises:
+        BadRecord: one without a question, steps or a reward that is none, or a branch that is no branch of its parent.
+    """
+    gather, originals = Gather(reward_from=reward_from), Originals()
+    held: list[bytes] = []
+    block = originals.add_block(held)
+    for record in records:
+        line = encode(record)
+        try:
+            rollout = decode_rollout(line)
+            gather.add(rollout, run.place)
+        except BadRecord as error:
+            raise error.at(*run.place) from None
+        place = (block, len(held))
+        originals.order.append(place)
+        held.append(line)
+        if rollout.credits is not msgspec.UNSET:
+            originals.credited.add(place)
+    return _built(gather, originals, run, keep=True)
 
 
 def read_part(

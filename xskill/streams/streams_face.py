@@ -5,13 +5,13 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from xskill.errors import BadData, BadRecord, NoRecord
 from xskill.records import Record, Trajectory, check_aligned
 from xskill.records.contracts import HEADERS, following, may_follow
 from xskill.records.names import BY_TAG, has_tag, tag_of
-from xskill.streams.read import read_any
+from xskill.streams.read import read_any, read_records
 from xskill.streams.run import PythonRun, Run
 from xskill.streams.write import open_output
 
@@ -28,25 +28,33 @@ def names_of(paths: Path | Iterable[Path]) -> list[str]:
     return [os.fspath(path) for path in several]
 
 
-def read(paths: Path | Iterable[Path]) -> Iterator[Record]:
-    """Read a stream of our records, of whatever contract: trajectories, a tree, credits, a bank, results, …
+@overload
+def read(paths: Path | Iterable[Path], kind: type[R]) -> Iterator[R]: ...
+@overload
+def read(paths: Path | Iterable[Path], kind: None = None) -> Iterator[Any]: ...
+def read(paths: Path | Iterable[Path], kind: type[Record] | None = None) -> Iterator[Any]:
+    """Read a stream of our records: trajectories, a tree, credits, a bank, results, … Raw logs are for ``canon.read``.
 
-    A header (of a tree, credits or a bank) comes first, as a record like the others, so that
-    ``xskill.write(xskill.read(a), b)`` copies a stream. Raw logs are read by :func:`xskill.canon.read`.
+    Without ``kind``, whatever contract it holds; a header (of a tree, credits or a bank) comes first, as a record like
+    the others, so that ``xskill.write(xskill.read(a), b)`` copies a stream.
 
     Example::
 
-        for trajectory in xskill.read("episodes.jsonl"):
+        for trajectory in xskill.read("episodes.jsonl", xskill.Trajectory):
             print(trajectory.id, trajectory.success)
 
     Args:
         paths: a file or several; JSON lines or Parquet, plain, gzip or zstd, by content.
+        kind: the records that are wanted; headers before them are left out, and others are an error.
 
     Raises:
-        BadRecord: (while reading) a record that breaks its contract, or is of another one than the first.
+        BadRecord: (while reading) a record that breaks its contract, or is of another one.
         NoInput: a file is missing, or there is no record.
     """
-    stream = read_any(names_of(paths), PythonRun("read"))
+    run = PythonRun("xskill.read")
+    if kind is not None:
+        return read_records(names_of(paths), kind, run)
+    stream = read_any(names_of(paths), run)
     return stream.records if stream.header is None else itertools.chain([stream.header], stream.records)
 
 
@@ -104,7 +112,11 @@ def to_polars(records: Iterable[Record], kind: type[Record] | None = None) -> pl
     return frame_of(list(_of_one_kind(taken, kind)), kind)
 
 
-def from_polars(frame: pl.DataFrame, kind: type[R] | None = None) -> Iterator[Record | R]:
+@overload
+def from_polars(frame: pl.DataFrame, kind: type[R]) -> Iterator[R]: ...
+@overload
+def from_polars(frame: pl.DataFrame, kind: None = None) -> Iterator[Any]: ...
+def from_polars(frame: pl.DataFrame, kind: type[Record] | None = None) -> Iterator[Any]:
     """The rows of a frame as records: the inverse of :func:`to_polars`. Columns that it lacks are filled in.
 
     Example::
