@@ -20,7 +20,7 @@ from xskill.bank.agent_skills import MAX_NAME, folder_name, skill_folders, skill
 from xskill.bank.skillbank import make_bank, read_bank, write_bank
 from xskill.bank.skillrl import from_skillrl, to_skillrl
 from xskill.distill.experience import read_experience
-from xskill.distill.statistical import distill
+from xskill.distill.statistical import distill_experience as distill
 from xskill.errors import BadRecord, CannotWrite
 from xskill.records import Skill
 

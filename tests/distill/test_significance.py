@@ -20,7 +20,8 @@ from xskill.distill.experience import read_experience
 from xskill.distill.lessons import compare, lesson_edits
 from xskill.distill.significance import blocks, p_value, q_values, status, upper_tail
 from xskill.distill.stage import learn
-from xskill.distill.statistical import Limits, distill
+from xskill.distill.statistical import Limits
+from xskill.distill.statistical import distill_experience as distill
 from xskill.mine.from_corpus import mine_corpus as mine
 from xskill.mine.rules import MineRules
 from xskill.records import Parent, Step, Trajectory, decode

@@ -18,7 +18,8 @@ from xskill.distill.experience import read_experience
 from xskill.distill.node_places import node_places as replay
 from xskill.distill.routines import assess
 from xskill.distill.significance import blocks
-from xskill.distill.statistical import Limits, distill
+from xskill.distill.statistical import Limits
+from xskill.distill.statistical import distill_experience as distill
 from xskill.errors import NoSuccess
 from xskill.mine.from_corpus import mine_corpus as mine
 from xskill.mine.rules import MineRules

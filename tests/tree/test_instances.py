@@ -16,10 +16,11 @@ from tests.tree.test_tree_commands import lines, xskill
 from tests.tree.trees import grow
 from xskill.errors import BadRecord, NoInput, UsageError
 from xskill.records import Gold, Instance, Parent, Step, Trajectory, encode
+from xskill.records.instances import STEP_SHARE
 from xskill.tree.completions import parse_actions
 from xskill.tree.matching import canonicalizer
 from xskill.tree.occurrences import InstanceChoices, build, excerpts_of, why_not
-from xskill.tree.offline_instances import offline_reward, score
+from xskill.tree.offline_instances import completion_bonus, reward_of, score
 from xskill.tree.profiles import Profiles
 from xskill.tree.prompts import PromptTemplate, prompt_of, read_template
 from xskill.tree.replay import tiler
@@ -48,7 +49,8 @@ def test_worked_rewards(vectors: Path) -> None:
     cases = json.loads((vectors / "reward.json").read_bytes())["offline"]
     assert len(cases) == 21
     for case in cases:
-        assert offline_reward(case["matched"], case["length"], case["depth"]) == pytest.approx(case["reward"], abs=1e-8)
+        reward = reward_of(case["matched"], case["length"], STEP_SHARE, completion_bonus(case["depth"]))
+        assert reward == pytest.approx(case["reward"], abs=1e-8)
 
 
 def test_every_node_of_the_derivation_is_an_instance() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from xskill.bank.ablate import kept_skills
-from xskill.bank.candidate import Caps, Outcome, apply_edits, check_outcomes
+from xskill.bank.candidate import Caps, Outcome, apply_edits, check_outcomes, edits_of
 from xskill.bank.embed import encoder
 from xskill.bank.retrieval import Hit, Index, build_index
 from xskill.bank.retrieval import retrieve as look_up
@@ -157,14 +157,12 @@ def apply(
     Raises:
         EditFailure: a target is missing or ambiguous, or an edit lacks a part (unless ``partial``).
     """
-    wanted = None if only is None else edited(only)
-    chosen = [edit for edit in edits if wanted is None or (edit.skill.id if edit.skill else edit.target) in wanted]
+    chosen = list(edits) if only is None else edits_of(list(edits), _ids(only))
     candidate, outcomes = apply_edits(bank, chosen, Caps(max_new, max_per_type, max_total))
     if not partial:
         check_outcomes(outcomes)
     return Applied(candidate, outcomes)
 
 
-def edited(only: Collection[str] | Path) -> Collection[str]:
-    """The ids that ``only`` means."""
+def _ids(only: Collection[str] | Path) -> Collection[str]:
     return kept_skills(os.fspath(only)) if isinstance(only, (str, os.PathLike)) else set(only)

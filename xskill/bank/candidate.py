@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -75,6 +75,11 @@ def apply_edits(bank: Bank, edits: Sequence[Edit], caps: Caps) -> tuple[Bank, li
     changed = tuple(skills.values())
     candidate = bank if changed == bank.skills else make_bank(changed, parent=bank.version, extra=bank.header.extra)
     return candidate, [outcomes[index] for index in range(len(edits))]
+
+
+def edits_of(edits: Sequence[Edit], skills: Collection[str]) -> list[Edit]:
+    """The edits that write, change or delete one of these skills (ids)."""
+    return [edit for edit in edits if (edit.skill.id if edit.skill else edit.target) in skills]
 
 
 def check_outcomes(outcomes: Sequence[Outcome]) -> None:

@@ -81,7 +81,7 @@ def build_index(bank: Bank, encoder: Encoder | None = None) -> Index:
 
 
 def retrieve(
-    index: Index,
+    bank: Bank | Index,
     task: str,
     task_type: str | None = None,
     *,
@@ -96,9 +96,11 @@ def retrieve(
     best hit tells it. Mistakes: those without a type, and those of the type.
 
     Args:
+        bank: of many tasks, index it once (:func:`build_index`); the index may use embeddings.
         budget: tokens (:func:`xskill.text.quoted.estimate_tokens`). Skills that don't fit are left out: mistakes
             and general skills give way before task skills, later ones before earlier ones.
     """
+    index = build_index(bank) if isinstance(bank, Bank) else bank
     scores = _scores(index, task)
     eligible = scores >= threshold
     own = index.types.get(task_type) if task_type is not None else None

@@ -2,14 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from xskill.bank.prompt import render_prompt
-from xskill.bank.retrieval import Index, retrieve
+from xskill.bank.retrieval import Index, build_index, retrieve
+from xskill.bank.skillbank import Bank
+from xskill.bank.splits import check_split
 from xskill.records import Skill, Trajectory, turns
+from xskill.streams.run import Run
 
 SYSTEM = "You act in an environment, one action a turn. Name the skill when an action follows one."
 NO_OUTPUT = "(no output)"
+
+
+def demonstrations(
+    trajectories: Iterable[Trajectory],
+    bank: Bank,
+    *,
+    everything: bool = False,
+    budget: int | None = None,
+    allow_split: Collection[str] = (),
+    run: Run | None = None,
+) -> Iterator[dict[str, Any]]:
+    """One :func:`demonstration` a successful trajectory with steps.
+
+    Args:
+        everything: keep those too that failed or whose outcome is unknown.
+        budget: tokens of the skills in the system prompt.
+        allow_split: held-out splits whose episodes are accepted.
+        run: counts what is left out.
+
+    Raises:
+        HeldOut: a validation or test episode that ``allow_split`` does not name.
+    """
+    index = build_index(bank)
+    for record in trajectories:
+        check_split(record, allow_split)
+        wanted = everything or record.success is True
+        row = demonstration(record, index, budget=budget) if wanted else None
+        if row is not None:
+            yield row
+        elif run is not None:
+            run.drop("no steps" if wanted else "no success")
 
 
 def demonstration(
@@ -62,17 +97,17 @@ def follow(skills: list[Skill], actions: list[str]) -> dict[int, tuple[Skill, in
             routines.setdefault(tokens[0], []).append(skill)
     for starting in routines.values():
         starting.sort(key=lambda skill: -len(skill.extra["tokens"]))
-    found: dict[int, tuple[Skill, int]] = {}
+    followed: dict[int, tuple[Skill, int]] = {}
     position = 0
     while position < len(actions):
         for skill in routines.get(actions[position], []):
             tokens = skill.extra["tokens"]
             if actions[position : position + len(tokens)] == tokens:
-                found.update({position + n: (skill, n + 1) for n in range(len(tokens))})
+                followed.update({position + n: (skill, n + 1) for n in range(len(tokens))})
                 position += len(tokens) - 1
                 break
         position += 1
-    return found
+    return followed
 
 
 def _by_turn(record: Trajectory) -> list[list[int]]:

@@ -103,8 +103,3 @@ def write_bank(path: str | None, bank: Bank, to: str | None = None) -> None:
         out.header(bank.header)
         for skill in bank.skills:
             out.write(skill)
-
-
-def tier_key(skill: Skill) -> tuple[int, str]:
-    """Order of presentation: general skills, task skills by type, mistakes."""
-    return ("general", "task", "mistake").index(skill.tier), skill.task_type or ""

@@ -42,7 +42,7 @@ def command(
     run and leaves everything as it was. Of conflicting edits the one from failures wins; near-duplicates are merged.
     """
     from xskill.bank.ablate import kept_skills
-    from xskill.bank.candidate import Caps, apply_edits, check_outcomes, report_rows
+    from xskill.bank.candidate import Caps, apply_edits, check_outcomes, edits_of, report_rows
     from xskill.bank.skillbank import read_bank, write_bank
     from xskill.errors import NoRecord
     from xskill.records import Edit
@@ -58,8 +58,7 @@ def command(
             edits = []
             run.note("no edits in the input: the bank stays as it is")
         if only is not None:
-            wanted = kept_skills(only)
-            chosen = [edit for edit in edits if (edit.skill.id if edit.skill else edit.target) in wanted]
+            chosen = edits_of(edits, kept_skills(only))
             run.drop("not in --only", len(edits) - len(chosen))
             edits = chosen
         candidate, outcomes = apply_edits(current, edits, Caps(max_new, max_per_type, max_total))

@@ -114,28 +114,21 @@ def sft(
     """
     import msgspec
 
-    from xskill.bank.retrieval import build_index
-    from xskill.bank.sft import demonstration
+    from xskill.bank.sft import demonstrations
     from xskill.bank.skillbank import read_bank
-    from xskill.bank.splits import check_allowed, check_split
+    from xskill.bank.splits import check_allowed
     from xskill.records import Trajectory
     from xskill.streams.read import read_records
     from xskill.streams.run import Run
     from xskill.streams.text_out import open_lines
 
-    check_allowed(allow_split or [])
+    allowed = allow_split or []
+    check_allowed(allowed)
     following = 0
     with Run("bank sft", quiet=quiet, rejects=rejects) as run, open_lines(output) as write_line:
-        index = build_index(read_bank(bank, run))
-        for record in read_records(files or [], Trajectory, run):
-            check_split(record, allow_split or [])
-            if not everything and record.success is not True:
-                run.drop("no success")
-                continue
-            row = demonstration(record, index, budget=budget)
-            if row is None:
-                run.drop("no steps")
-                continue
+        skills = read_bank(bank, run)
+        records = read_records(files or [], Trajectory, run)
+        for row in demonstrations(records, skills, everything=everything, budget=budget, allow_split=allowed, run=run):
             following += bool(row["skills"])
             write_line(msgspec.json.encode(row))
         run.set_summary(f"{following:,} follow a skill")

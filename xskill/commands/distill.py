@@ -13,11 +13,10 @@ from xskill.errors import UsageError
 
 if TYPE_CHECKING:
     from xskill.commands.distill_teacher import Teaching
-    from xskill.distill.stage import Learned
+    from xskill.distill.stage import Distillation
     from xskill.streams.run import Run
 
 FORMS = ("bank", "edits", "evidence")
-_LOST = "count nowhere"
 
 
 def command(
@@ -101,15 +100,14 @@ def command(
     is supported when its q-value, over all that was tested, is at most 0.05 (and p_adjusted, where the tree has it for
     the same episodes), else unproven.
     """
+    from dataclasses import replace
+
     from xskill.bank.skillbank import read_bank, write_bank
     from xskill.bank.splits import check_allowed
     from xskill.commands.distill_teacher import Teaching, teach
-    from xskill.distill.evidence import gather
-    from xskill.distill.stage import applied, checked, evolved_edits, learn, learned_edits
-    from xskill.distill.statistical import Limits
+    from xskill.distill.stage import distillation, evidence_of
     from xskill.distill.teacher import Examples
-    from xskill.records import Edit, Evidence, Skill, Trajectory
-    from xskill.streams.orphans import tell_orphans
+    from xskill.records import Edit, Evidence, Trajectory
     from xskill.streams.read import read_records
     from xskill.streams.run import Run
     from xskill.streams.write import open_output
@@ -124,7 +122,6 @@ def command(
     if not 0 <= min_rate <= 1:
         raise UsageError(f"--min-rate {min_rate:g}: expected a share, 0 to 1")
     check_allowed(allow_split or [])
-    limits = Limits(max_general, max_per_type, max_mistakes, max_total, min_support, min_families)
     teaching = Teaching(
         teacher, base_url, requests, responses, max_tokens_total, answer_tokens, price, cache, concurrency
     )
@@ -135,7 +132,7 @@ def command(
     examples = Examples()
     with Run("distill", quiet=quiet, rejects=rejects) as run:
         if form == "evidence":
-            rows = gather(checked(read_records(files or [], Trajectory, run), allowed))
+            rows = evidence_of(read_records(files or [], Trajectory, run), allowed)
             run.set_summary(f"{len(rows)} comparisons")
             with open_output(output, to=to, kind=Evidence) as out:
                 for row in rows:
@@ -143,51 +140,40 @@ def command(
             return
         present = read_bank(bank, run) if bank is not None else None
         routines = read_tree(tree) if tree is not None else None
-        findings: tuple[Skill, ...] = ()
-        only = None
-        if failures_from is not None and present is not None:
-            source = tell_orphans(read_records(files, Trajectory, run), run, _LOST) if files else ()
-            failures = read_records([failures_from], Trajectory, run)
-            if teaching.wanted:
-                source, failures = examples.watch(source), examples.watch(failures)
-            evolution = evolved_edits(
-                source,
-                failures,
-                present,
-                routines,
-                limits,
-                min_rate=min_rate,
-                max_new=max_new,
-                allowed_splits=allowed,
-            )
-            edits, questions, only = evolution.edits, evolution.questions, evolution.weak
-            for name in only:
-                run.note(f"{name}: {evolution.counts[name][0]} of {evolution.counts[name][1]} succeed")
-            run.set_summary(f"{len(only)} of {len(evolution.counts)} task types below {min_rate:g}")
-        else:
-            given = list(read_records([evidence], Evidence, run)) if evidence is not None else []
-            source = tell_orphans(read_records(files or [], Trajectory, run), run, _LOST)
-            if teaching.wanted:
-                source = examples.watch(source)
-            learned = learn(source, routines, limits, allowed_splits=allowed, evidence=given)
-            _summary(run, learned)
-            findings, questions = learned.distilled.skills, learned.questions
-            if present is None and not teaching.wanted:
-                write_bank(output, learned.bank(), to)
-                return
-            edits = learned_edits(learned, present, max_new) if present is not None else []
-            present = present if present is not None else learned.bank()
+        given = list(read_records([evidence], Evidence, run)) if evidence is not None else []
+        watched = examples.watch if teaching.wanted else iter
+        failures = watched(read_records([failures_from], Trajectory, run)) if failures_from is not None else None
+        nothing = failures_from is not None and not files  # stdin is not read where the failures are the input
+        result = distillation(
+            () if nothing else watched(read_records(files or [], Trajectory, run)),
+            routines,
+            bank=present,
+            failures=failures,
+            evidence=given,
+            min_rate=min_rate,
+            max_new=max_new,
+            max_general=max_general,
+            max_per_type=max_per_type,
+            max_mistakes=max_mistakes,
+            max_total=max_total,
+            min_support=min_support,
+            min_families=min_families,
+            allow_split=allowed,
+            run=run,
+        )
+        _summary(run, result, min_rate)
         if teaching.wanted:
-            taught = teach(teaching, examples, findings, present, only, run)
+            only = result.evolution.weak if result.evolution is not None else None
+            taught = teach(teaching, examples, result.findings, result.present, only, run)
             if taught is None:
                 return
-            edits = taught
+            result = replace(result, edits=taught)
         if form == "bank":
-            write_bank(output, applied(present, edits, questions, max_new, max_total), to)
+            write_bank(output, result.bank(), to)
             return
-        run.set_summary(f"{len(edits)} edits")
+        run.set_summary(f"{len(result.edits)} edits")
         with open_output(output, to=to, kind=Edit) as out:
-            for edit in edits:
+            for edit in result.edits:
                 out.write(edit)
 
 
@@ -209,15 +195,22 @@ def _refuse_unused(
         refuse(ctx, names, "belongs to an endpoint; --requests and --responses are files")
 
 
-def _summary(run: Run, learned: Learned) -> None:
-    found = learned.distilled
-    tiers = [sum(skill.tier == tier for skill in found.skills) for tier in ("general", "task", "mistake")]
+def _summary(run: Run, result: Distillation, min_rate: float) -> None:
+    if result.evolution is not None:
+        weak, counts = result.evolution.weak, result.evolution.counts
+        for name in weak:
+            run.note(f"{name}: {counts[name][0]} of {counts[name][1]} succeed")
+        run.set_summary(f"{len(weak)} of {len(counts)} task types below {min_rate:g}")
+    if result.learned is None:
+        return
+    distilled = result.learned.distilled
+    tiers = [sum(skill.tier == tier for skill in distilled.skills) for tier in ("general", "task", "mistake")]
     run.set_summary("{} general, {} task skills, {} mistakes".format(*tiers))
-    ratio = found.raw_tokens / found.skill_tokens if found.skill_tokens else 0.0
-    run.set_summary(f"{found.raw_tokens:,} tokens became {found.skill_tokens:,} ({ratio:.0f}x)")
-    if found.coverage is not None:
-        run.set_summary(f"{100 * found.coverage:.0f}% of the successful episodes hold a skill")
+    ratio = distilled.raw_tokens / distilled.skill_tokens if distilled.skill_tokens else 0.0
+    run.set_summary(f"{distilled.raw_tokens:,} tokens became {distilled.skill_tokens:,} ({ratio:.0f}x)")
+    if distilled.coverage is not None:
+        run.set_summary(f"{100 * distilled.coverage:.0f}% of the successful episodes hold a skill")
     else:
         run.note("no episode is known to have succeeded, so nothing can be said about what helps")
-    if learned.skipped_rollouts:
-        run.note(f"evidence from the first rollouts alone; {learned.skipped_rollouts:,} more gave none")
+    if result.learned.skipped_rollouts:
+        run.note(f"evidence from the first rollouts alone; {result.learned.skipped_rollouts:,} more gave none")

@@ -29,15 +29,14 @@ def tile(
     from xskill.streams.read import read_records
     from xskill.streams.run import Run
     from xskill.streams.write import open_output
-    from xskill.tree.replay import tiler
-    from xskill.tree.tiles import each_good, tiled
+    from xskill.tree.tiles import tile as tiled
     from xskill.tree.xtree import read_tree
 
     one_stdin(tree, files or ["-"])
     with Run("tree tile", quiet=quiet, rejects=rejects) as run:
-        ready = tiler(read_tree(tree))
+        read = read_tree(tree)
         with open_output(output, to=to, kind=Trajectory) as out:
-            for record in each_good(read_records(files or [], Trajectory, run), lambda t: tiled(t, ready), run):
+            for record in tiled(read, read_records(files or [], Trajectory, run), run):
                 out.write(record)
 
 
@@ -86,36 +85,27 @@ def instances(
     from xskill.streams.read import read_records
     from xskill.streams.run import Run
     from xskill.streams.write import open_output
-    from xskill.tree.occurrences import Ablation, Curriculum, InstanceChoices, build, why_not
+    from xskill.tree.occurrences import Ablation, Curriculum, InstanceChoices
+    from xskill.tree.occurrences import instances as build_instances
     from xskill.tree.prompts import PromptTemplate, read_template
-    from xskill.tree.replay import tiler
-    from xskill.tree.shaping import refuse_failures
-    from xskill.tree.tiles import each_good
     from xskill.tree.trainer_rows import write_rows
     from xskill.tree.xtree import read_tree
 
-    for name, value, known in (("curriculum", curriculum, Curriculum), ("ablation", ablation, Ablation)):
-        if value is not None and value not in get_args(known):
-            raise UsageError(f"--{name} {value}: expected one of {', '.join(get_args(known))}")
+    for name, value, kinds in (("curriculum", curriculum, Curriculum), ("ablation", ablation, Ablation)):
+        if value is not None and value not in get_args(kinds):
+            raise UsageError(f"--{name} {value}: expected one of {', '.join(get_args(kinds))}")
     choices = InstanceChoices(curriculum, max_per_node, dedupe, ablation, mix, seed)  # type: ignore[arg-type]
     texts = PromptTemplate() if template is None else read_template(template)
     one_stdin(tree, files or ["-"])
     with Run("tree instances", quiet=quiet, rejects=rejects) as run:
-        read = read_tree(tree)
-        refuse_failures(read, "an instance")
-        episodes = []
-        for record, reason in each_good(read_records(files or [], Trajectory, run), lambda t: (t, why_not(t)), run):
-            if reason is None:
-                episodes.append(record)
-            else:
-                run.drop(reason)
-        found = build(episodes, tiler(read), choices, texts, profile)
+        records = read_records(files or [], Trajectory, run)
+        rows = build_instances(read_tree(tree), records, choices, template=texts, profile=profile, run=run)
         if trainer is not None:
-            n = write_rows(found, trainer, output, to)
+            n = write_rows(rows, trainer, output, to)
         else:
             n = 0
             with open_output(output, to=to, kind=Instance) as out:
-                for n, instance in enumerate(found, start=1):  # noqa: B007 - the count is said below
+                for n, instance in enumerate(rows, start=1):  # noqa: B007 - the count is said below
                     out.write(instance)
         run.set_summary(f"{n:,} instances")
 
@@ -231,8 +221,7 @@ def context(
     from xskill.streams.run import Run
     from xskill.streams.text_out import open_lines
     from xskill.text.terminal import clean
-    from xskill.tree.context_cards import deck_of, task_types_of
-    from xskill.tree.tree_face import make_card
+    from xskill.tree.context_cards import cards, type_cards
     from xskill.tree.xtree import read_tree
 
     if form not in ("jsonl", "text"):
@@ -244,18 +233,10 @@ def context(
         refuse(ctx, ["rejects"], "belongs to a stream of episodes; --task-type and --by-type read none")
     one_stdin(tree, [] if without_episodes else files or ["-"])
     with Run("tree context", quiet=quiet, rejects=rejects) as run, open_lines(output) as write_line:
-
-        def write(name: str, kind: str | None, prefix: list[str]) -> None:
-            row = make_card(deck, name, kind, prefix, budget, routines)
-            write_line(clean(row.context).encode() + b"\n" if form == "text" else msgspec.json.encode(row))
-
         read = read_tree(tree)
-        deck = deck_of(read)
         if without_episodes:
-            for name in task_types_of(read, task_type or [], by_type=by_type, note=run.note):
-                write(name, name, [])
-                run.read += 1
-                run.kept += 1
-            return
-        for episode in read_records(files or [], Episode, run):
-            write(episode.id, episode.task_type, episode.actions)
+            rows = type_cards(read, task_type or [], by_type=by_type, budget=budget, most=routines, run=run)
+        else:
+            rows = cards(read, read_records(files or [], Episode, run), budget=budget, most=routines)
+        for row in rows:
+            write_line(clean(row.context).encode() + b"\n" if form == "text" else msgspec.json.encode(row))

@@ -11,7 +11,7 @@ from xskill.distill.edits import best_first, skill_edits
 from xskill.distill.evidence import outcome_of
 from xskill.distill.experience import Experience
 from xskill.distill.routines import enough_types
-from xskill.distill.statistical import Limits, distill
+from xskill.distill.statistical import Limits, distill_experience
 from xskill.records import Edit, Trajectory, TreeHeader
 from xskill.tree.xtree import XTree
 
@@ -52,8 +52,8 @@ def evolve(
     """
     if tree is None and not (experience.corpus.outcome == 1).any():
         tree = XTree(TreeHeader(n_nodes=0), ())
-    found = distill(experience, tree, limits, only=weak)
-    edits = skill_edits(found.skills, bank)
+    distilled = distill_experience(experience, tree, limits, only=weak)
+    edits = skill_edits(distilled.skills, bank)
     families = enough_types(len(experience.corpus.task_type.names), limits.min_families)
     turn = Counter[str | None]()
     order = []

@@ -56,7 +56,7 @@ class Distilled:
     skill_tokens: int
 
 
-def distill(
+def distill_experience(
     experience: Experience,
     tree: XTree | None,
     limits: Limits = Limits(),

@@ -147,12 +147,14 @@ def from_polars(frame: pl.DataFrame, kind: type[Record] | None = None) -> Iterat
     return _rows(records_of(frame, form))
 
 
-def counted(records: Iterable[Record], run: Run, what: str = "trajectories") -> Iterator[Trajectory]:
+def counted(
+    records: Iterable[Record], run: Run, what: str = "trajectories", *, needed: bool = True
+) -> Iterator[Trajectory]:
     """Trajectories that a caller hands over, checked and counted as those of a file are.
 
     Raises:
         BadRecord: one whose lists are not aligned; with its number.
-        NoRecord: there is none.
+        NoRecord: there is none, and ``needed`` says that there must be.
         TypeError: something else than a trajectory.
     """
     for number, record in enumerate(records, 1):
@@ -168,7 +170,8 @@ def counted(records: Iterable[Record], run: Run, what: str = "trajectories") -> 
         except BadRecord as error:
             raise error.at(what, number) from None
         yield record
-    run.check_input([what])
+    if needed:
+        run.check_input([what])
 
 
 def _rows(rows: Iterable[tuple[bytes, R] | BadRecord]) -> Iterator[R]:

@@ -7,18 +7,22 @@ provenance, up to six routines and a closing line.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from xskill.errors import BadData, UsageError
-from xskill.records import Node, Slot
+from xskill.records import Episode, Node, Slot, Trajectory
 from xskill.text.quoted import NOTE, estimate_tokens, exact, named
 from xskill.tree.numbers import count, percent, plural
 from xskill.tree.shaping import refuse_failures
 from xskill.tree.summary import MinedCorpus, Routine, corpus_of, routine
 from xskill.tree.xtree import XTree, by_id, roots
+
+if TYPE_CHECKING:
+    from xskill.streams.run import Run
 
 MOST_ROUTINES = 6
 PLAN = "Plan: follow the first routine that fits the current state, then choose again."
@@ -66,27 +70,6 @@ def deck_of(tree: XTree) -> Deck:
         inside[node.id] = frozenset([node.id]).union(*(inside[child] for child in node.children if child in nodes))
     typed = any(node.task_types for node in tree.nodes)
     return Deck(tuple(rows), inside, corpus, _provenance(tree, corpus), typed)
-
-
-def task_types_of(tree: XTree, wanted: Sequence[str], *, by_type: bool, note: Callable[[str], None]) -> list[str]:
-    """The task types to make cards for: those wanted, then, with ``by_type``, all that the tree tells.
-
-    Args:
-        tree: what the cards are of.
-        wanted: names; ``note`` is told of one in which no routine was seen.
-        by_type: whether all are wanted.
-        note: gets a sentence.
-
-    Raises:
-        BadData: all are wanted, and the tree tells none.
-    """
-    seen = {name for node in tree.nodes for name in node.task_types or [] if name is not None}
-    if by_type and not seen:
-        raise BadData("--by-type: this tree tells no task types; mine episodes that have a task_type")
-    for name in wanted:
-        if seen and name not in seen:
-            note(f"no routine was seen in the task type {name}: an empty card; known: {', '.join(sorted(seen))}")
-    return list(dict.fromkeys([*wanted, *(sorted(seen) if by_type else [])]))
 
 
 def _provenance(tree: XTree, corpus: MinedCorpus) -> str:
@@ -147,6 +130,59 @@ def card(
             return text
         bullets.pop()
     return ""
+
+
+def cards(
+    tree: XTree, episodes: Iterable[Episode | Trajectory], *, budget: int | None = None, most: int = MOST_ROUTINES
+) -> Iterator[Card]:
+    """A card for each episode, by its task type and its actions so far.
+
+    Args:
+        tree: mined from successes, or from both.
+        budget: most tokens of a card.
+        most: most routines of a card.
+
+    Raises:
+        BadData: a tree of failures.
+        UsageError: a budget or number of routines below 1.
+    """
+    deck = deck_of(tree)
+    for episode in episodes:
+        text = card(deck, task_type=episode.task_type, prefix=episode.actions, budget=budget, most=most)
+        yield Card(id=episode.id, context=text, n_tokens=estimate_tokens(text))
+
+
+def type_cards(
+    tree: XTree,
+    task_types: Sequence[str] = (),
+    *,
+    by_type: bool = False,
+    budget: int | None = None,
+    most: int = MOST_ROUTINES,
+    run: Run | None = None,
+) -> Iterator[Card]:
+    """A card for each of these task types, and with ``by_type`` for each that the tree tells; empty where none fits.
+
+    Args:
+        run: is told of task types that no routine was seen in, and counts the cards.
+
+    Raises:
+        BadData: a tree of failures; or, with ``by_type``, one that tells no task types.
+        UsageError: a budget or number of routines below 1.
+    """
+    deck = deck_of(tree)
+    seen = {name for node in tree.nodes for name in node.task_types or [] if name is not None}
+    if by_type and not seen:
+        raise BadData("--by-type: this tree tells no task types; mine episodes that have a task_type")
+    for name in task_types:
+        if run is not None and seen and name not in seen:
+            run.note(f"no routine was seen in the task type {name}: an empty card; known: {', '.join(sorted(seen))}")
+    for name in dict.fromkeys([*task_types, *(sorted(seen) if by_type else [])]):
+        text = card(deck, task_type=name, budget=budget, most=most)
+        if run is not None:
+            run.read += 1
+            run.kept += 1
+        yield Card(id=name, context=text, n_tokens=estimate_tokens(text))
 
 
 def began(node: Node, prefix: Sequence[str]) -> int:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 import numpy as np
@@ -16,8 +16,13 @@ from xskill.records.instances import STEP_SHARE
 from xskill.tree.offline_instances import completion_bonus
 from xskill.tree.profiles import Profiles, goal_options
 from xskill.tree.prompts import PromptTemplate, prompt_of
-from xskill.tree.replay import Tiler, derivation, encode
-from xskill.tree.tiles import own_start
+from xskill.tree.replay import Tiler, derivation, encode, tiler
+from xskill.tree.shaping import refuse_failures
+from xskill.tree.tiles import each_good, own_start
+from xskill.tree.xtree import XTree
+
+if TYPE_CHECKING:
+    from xskill.streams.run import Run
 
 Ablation = Literal["random-span", "outcome"]
 Curriculum = Literal["depth", "none"]
@@ -150,6 +155,47 @@ def _spread(many: list[Excerpt], few: list[Excerpt]) -> list[Excerpt]:
         mixed += few[taken:due]
         taken = due
     return mixed + few[taken:]
+
+
+def instances(
+    tree: XTree,
+    trajectories: Iterable[Trajectory],
+    choices: InstanceChoices = InstanceChoices(),
+    *,
+    template: PromptTemplate = PromptTemplate(),
+    profile: str | None = None,
+    run: Run | None = None,
+) -> Iterator[Instance]:
+    """One instance for each occurrence of a node in a successful trajectory (docs/methods/x-tree.md).
+
+    All trajectories are read before the first instance comes.
+
+    Args:
+        tree: mined from successes, or from both.
+        trajectories: those that failed, or have no raw steps, give nothing.
+        choices: order, draws and ablations.
+        template: texts of the prompt.
+        profile: scores completions; None: the one that gives an episode's tokens.
+        run: gets the bad records, and counts what is left out; without it a bad record raises.
+
+    Raises:
+        BadData: a tree of failures.
+        UsageError: no such profile.
+        BadRecord: a branch that claims to have copied more actions than it has.
+    """
+    refuse_failures(tree, "an instance")
+    episodes = []
+
+    def looked_at(record: Trajectory) -> tuple[Trajectory, str | None]:
+        return record, why_not(record)
+
+    pairs = map(looked_at, trajectories) if run is None else each_good(trajectories, looked_at, run)
+    for record, reason in pairs:
+        if reason is None:
+            episodes.append(record)
+        elif run is not None:
+            run.drop(reason)
+    return build(episodes, tiler(tree), choices, template, profile)
 
 
 def build(

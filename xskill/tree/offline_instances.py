@@ -16,16 +16,11 @@ import msgspec
 
 from xskill.errors import BadRecord
 from xskill.records import Gold, Instance
-from xskill.records.instances import COMPLETION_SHARE, STEP_SHARE
+from xskill.records.instances import COMPLETION_SHARE
 from xskill.tree.completions import parse_parts
 from xskill.tree.matching import matched_steps
 
 DEPTH_FACTOR = 0.5
-
-
-def offline_reward(matched: int, length: int, depth: int) -> float:
-    """``0.7 * m / L + 0.3 * (1 + 0.5 * depth) * [m == L]``."""
-    return reward_of(matched, length, STEP_SHARE, completion_bonus(depth))
 
 
 def completion_bonus(depth: int) -> float:

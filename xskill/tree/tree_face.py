@@ -12,14 +12,12 @@ from xskill.errors import UsageError
 from xskill.records import Instance, Trajectory, decode, encode
 from xskill.streams.run import PythonRun
 from xskill.streams.streams_face import counted
-from xskill.text.quoted import estimate_tokens
-from xskill.tree.context_cards import Card, Deck, card, deck_of, task_types_of
-from xskill.tree.occurrences import Ablation, Curriculum, InstanceChoices, build, why_not
+from xskill.tree.context_cards import Card, cards, deck_of, type_cards
+from xskill.tree.occurrences import Ablation, Curriculum, InstanceChoices
+from xskill.tree.occurrences import instances as build_instances
 from xskill.tree.prompts import PromptTemplate, read_template
-from xskill.tree.replay import tiler
 from xskill.tree.reward_stream import Outcome, RewardRollout, note_lone, shaped, with_potential
-from xskill.tree.shaping import Shaping, bonus_of, refuse_failures
-from xskill.tree.tiles import each_good
+from xskill.tree.shaping import Shaping, bonus_of
 from xskill.tree.tiles import tile as tile_stream
 from xskill.tree.xtree import XTree, read_tree, write_tree
 
@@ -115,12 +113,9 @@ def instances(
     if ablation is not None:
         _one_of("ablation", ablation, get_args(Ablation))
     choices = InstanceChoices(curriculum, max_per_node, dedupe, ablation, mix, seed)
-    texts = _template(template)
-    refuse_failures(tree, "an instance")
     run = PythonRun("tree instances")
-    read = each_good(counted(trajectories, run), lambda record: (record, why_not(record)), run)
-    episodes = [record for record, reason in read if reason is None]
-    return iter(build(episodes, tiler(tree), choices, texts, profile))
+    read = counted(trajectories, run)
+    return build_instances(tree, read, choices, template=_template(template), profile=profile, run=run)
 
 
 @bounded(
@@ -214,25 +209,13 @@ def context(
         BadData: a tree of failures; with ``by_type``, one that tells no task types.
         UsageError: trajectories and task types at once, or neither.
     """
-    deck = deck_of(tree)
-    if task_type or by_type:
-        if not isinstance(trajectories, tuple) or trajectories:
-            raise UsageError("--task-type and --by-type read no episodes; leave the files out")
-        names = task_types_of(tree, task_type or (), by_type=by_type, note=PythonRun("tree context").note)
-        return (make_card(deck, name, name, (), budget, routines) for name in names)
+    deck_of(tree)  # what is wrong with the tree is said now, not when the first card is asked for
     run = PythonRun("tree context")
-    return (
-        make_card(deck, record.id, record.task_type, record.actions, budget, routines)
-        for record in counted(trajectories, run)
-    )
-
-
-def make_card(
-    deck: Deck, name: str, task_type: str | None, prefix: Sequence[str], budget: int | None, routines: int
-) -> Card:
-    """The card of an episode or a task type, as a record."""
-    text = card(deck, task_type=task_type, prefix=prefix, budget=budget, most=routines)
-    return Card(id=name, context=text, n_tokens=estimate_tokens(text))
+    if not task_type and not by_type:
+        return cards(tree, counted(trajectories, run), budget=budget, most=routines)
+    if not isinstance(trajectories, tuple) or trajectories:
+        raise UsageError("--task-type and --by-type read no episodes; leave the files out")
+    return type_cards(tree, task_type or (), by_type=by_type, budget=budget, most=routines, run=run)
 
 
 def _one_of(option: str, value: object, allowed: Sequence[str]) -> None:

@@ -72,11 +72,6 @@ def parents(tree: XTree) -> dict[str, list[str]]:
     return found
 
 
-def is_released(tree: XTree) -> bool:
-    """Does the tree lack our statistics over episodes and tiles, as the authors' files do?"""
-    return all(node.episodes is None and node.tiles is None for node in tree.nodes)
-
-
 def roots(tree: XTree) -> list[Node]:
     """The nodes that are whole routines: a top-level tile of an episode of the mined outcome.
 
