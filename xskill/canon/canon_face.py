@@ -1,0 +1,90 @@
+"""``xskill.canon`` in Python: raw logs → trajectories, with the options of ``xskill canon``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Iterator
+from typing import Literal
+
+from xskill.bounds import bounded
+from xskill.canon.assemble import Choices
+from xskill.canon.parallel import open_logs_parallel
+from xskill.canon.pipeline import Begin, Missing, Settings
+from xskill.errors import BadRecord, UsageError
+from xskill.records import Trajectory, decode
+from xskill.streams.run import PythonRun
+from xskill.streams.streams_face import Path, names_of
+
+
+@bounded(jobs=(1, None))
+def read(
+    paths: Path | Iterable[Path],
+    *,
+    format: str | None = None,
+    map: str | None = None,
+    profile: str | os.PathLike[str] | None = None,
+    success_if: str | None = None,
+    task_type: str | None = None,
+    outcomes: Path | None = None,
+    outcomes_key: str | None = None,
+    redact: Literal["none", "secrets", "pii"] = "secrets",
+    respond: bool = True,
+    drop: Collection[str] = (),
+    jobs: int = 1,
+) -> Iterator[Trajectory]:
+    """Read raw logs of LLM agents as trajectories with canonical actions.
+
+    The format is told by content, whatever a file's name says. Success comes only from a verifier's word (a reward, a
+    resolved flag, a scorer); what the agent claims goes to ``extra["claim"]``. Secrets become placeholders.
+
+    Example::
+
+        episodes = list(canon.read(["logs/a.jsonl", "logs/b.json.gz"], success_if="reward >= 0.5"))
+
+    Args:
+        paths: a file or several; folders too, of the formats that are folders.
+        format: name of the log's format (``xskill canon --list-formats``); default: by content.
+        map: ``FIELD=PATH,…``: read home-made JSON by your own field names.
+        profile: rules for the actions, a name or a TOML file; default: detected for each source and environment.
+        success_if: decides success, e.g. ``reward >= 0.5 and not extra.timeout``.
+        task_type: take the task type from this field, e.g. ``extra.domain``.
+        outcomes: join success and reward from a second file (JSON, JSONL, CSV, Parquet).
+        outcomes_key: its key column; ``FIELD=COLUMN`` if the trajectory's field has another name.
+        redact: what to replace: none, secrets, or pii (secrets, e-mails, phones, home folders).
+        respond: false leaves out messages to the user, so that only calls and commands are steps.
+        drop: leave out episodes so marked: subagents, headless, demos, forked, abandoned, pruned.
+        jobs: worker processes; the same trajectories for any number.
+
+    Raises:
+        UsageError: options that exclude one another, or a value that an option cannot take.
+        BadRecord: (while reading) a record that cannot be read.
+        NoInput: (while reading) a file that is missing, or no record at all.
+    """
+    if format and map:
+        raise UsageError("--from and --map exclude one another")
+    joined = None
+    if outcomes is not None:
+        from xskill.canon.outcome.joined import read_outcomes
+
+        joined = read_outcomes(os.fspath(outcomes), outcomes_key)
+    named = None if profile is None else os.fspath(profile)
+    choices = Choices(named, success_if, task_type, joined, redact, respond, frozenset(drop))
+    return _read(names_of(paths), Settings(choices, format, map), jobs)
+
+
+def _read(files: list[str], settings: Settings, jobs: int) -> Iterator[Trajectory]:
+    run, totals = PythonRun("canon"), settings.totals()
+    with open_logs_parallel(files, settings, totals, note=run.note, workers=jobs) as items:
+        for item in items:
+            if isinstance(item, BadRecord):
+                raise item
+            if isinstance(item, Missing):
+                raise item.error
+            if isinstance(item, Begin):
+                continue
+            lines = item if isinstance(item, bytes) else item.lines
+            for line in lines.split(b"\n"):
+                run.read += 1
+                run.kept += 1
+                yield decode(line, Trajectory)
+    run.check_input(files)
