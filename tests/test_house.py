@@ -12,8 +12,8 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent / "xskill"
 
 FLOORS: list[set[str]] = [
-    {"errors", "__init__", "array_types", "lazy"},
-    {"choices"},
+    {"errors", "lazy", "array_types"},
+    {"choices", "bounds"},
     {"text", "process"},
     {"records"},
     {"gate", "streams"},
@@ -28,8 +28,10 @@ FLOORS: list[set[str]] = [
     {"commands"},
     {"cli"},
     {"__main__"},
+    {"__init__"},
 ]
-"""From the ground up; a package imports of lower floors, and of its own package, only."""
+"""From the ground up; a package imports of lower floors, and of its own package, only. At the top the face of it all,
+which imports nothing before it is asked for it; everybody may take the version out of it."""
 
 MODULES = sorted(ROOT.rglob("*.py"))
 HEAVY = {"numpy", "polars", "orjson", "rich", "tqdm", "zstandard", "msgspec"}
@@ -79,6 +81,50 @@ def test_commands_import_heavy_libraries_only_when_called(path: Path) -> None:
         assert words[0] != "xskill" or words[1] in ("commands", "errors", "__version__"), name
 
 
+LIGHT = {"xskill.lazy", "typing", "__future__"}
+
+
+def test_faces_import_nothing_before_they_are_asked_for_it() -> None:
+    """The package itself, and the packages that have a face: ``tests/test_face.py`` looks at what they offer."""
+    for path in [ROOT / "__init__.py", *ROOT.glob("*/__init__.py")]:
+        text = path.read_text()
+        if "lazily(" in text:
+            assert set(imports(ast.parse(text), top_level_only=True)) == LIGHT, path
+
+
+def test_no_module_is_longer_than_a_reader_holds_in_mind() -> None:
+    long = {str(path.relative_to(ROOT)): n for path in MODULES if (n := path.read_text().count("\n")) > 320}
+    assert long == {}
+
+
+def test_no_circle_of_imports() -> None:
+    """Whichever module is imported first, none is met half done: imports at the top, with the packages above."""
+    names = {module_name(path): path for path in MODULES}
+    needs = {name: needed(name, path, names) for name, path in names.items()}
+    done: set[str] = set()
+    while ready := {name for name in needs if name not in done and needs[name] <= done}:
+        done |= ready
+    assert sorted(needs.keys() - done) == []
+
+
+def module_name(path: Path) -> str:
+    words = ["xskill", *path.relative_to(ROOT).with_suffix("").parts]
+    return ".".join(words[:-1] if words[-1] == "__init__" else words)
+
+
+def needed(name: str, path: Path, names: dict[str, Path]) -> set[str]:
+    """The modules of ours that must be there before this one."""
+    modules: set[str] = set()
+    for node in ast.iter_child_nodes(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module is not None:
+            within = {f"{node.module}.{alias.name}" for alias in node.names}
+            modules |= within & names.keys() or {node.module} & names.keys()
+        elif isinstance(node, ast.Import):
+            modules |= {alias.name for alias in node.names} & names.keys()
+    above = {".".join(other.split(".")[:n]) for other in modules for n in range(1, other.count(".") + 1)}
+    return (modules | above) - {name} - {".".join(name.split(".")[:n]) for n in range(1, name.count(".") + 1)}
+
+
 def test_every_module_and_package_says_what_it_is_for() -> None:
     silent = [str(path.relative_to(ROOT)) for path in MODULES if not ast.get_docstring(ast.parse(path.read_text()))]
     assert silent == []
@@ -94,6 +140,7 @@ def test_every_public_function_has_a_docstring() -> None:
                 isinstance(node, ast.FunctionDef | ast.ClassDef)
                 and not node.name.startswith("_")
                 and not ast.get_docstring(node)
+                and not any(isinstance(mark, ast.Name) and mark.id == "overload" for mark in node.decorator_list)
             ):
                 missing.append(f"{path.relative_to(ROOT)}:{node.name}")
     assert missing == []

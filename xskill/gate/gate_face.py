@@ -56,7 +56,7 @@ class GateOptions:
             raise UsageError(f"--regression-tolerance {self.regression_tolerance:g}: expected a finite number >= 0")
 
 
-@bounded(max_regressions=(0, None), seed=(0, None))
+@bounded(max_regressions=(0, None), regression_tolerance=(0, None), seed=(0, None))
 def decide(
     current: Iterable[Result],
     candidate: Iterable[Result],

@@ -42,6 +42,11 @@ def score(instance: Instance | Gold | Mapping[str, Any] | str, completion: Any) 
     the source episode and compared with the gold tokens, up to the first mismatch
     (:func:`xskill.tree.matching.matched_steps`). What comes after the last gold action is not looked at.
 
+    Example::
+
+        for instance in xskill.read("instances.jsonl", xskill.Instance):
+            print(tree.score(instance, "go to kitchen"))
+
     Args:
         instance: an instance, its gold, or that as a mapping or as JSON text (a trainer's ``ground_truth``).
         completion: generated text, a chat message, or a list of messages.
