@@ -5,7 +5,7 @@ CONSTRAINTS := constraints.txt
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS)
 PYTEST = $(BIN)/python -m pytest
 
-.PHONY: demo test lint bench docs clean test-slow test-browser test-env test-trainers test-llm evolve
+.PHONY: demo test lint bench docs clean test-slow test-package test-browser test-env test-trainers test-llm evolve
 
 demo: .venv/ready
 	$(BIN)/xskill canon sample_data/*.jsonl.gz | $(BIN)/xskill mine | $(BIN)/xskill tree show --top 12
@@ -30,6 +30,10 @@ docs: .venv/docs
 
 test-slow: .venv/dev
 	$(PYTEST) -n 2 -m slow
+
+# The wheel in an empty environment, the sdist by itself.
+test-package: .venv/dev
+	$(PYTEST) tests/test_packaging.py
 
 # Needs Chromium and ChromeDriver (Debian: chromium, chromium-driver).
 test-browser: .venv/dev
