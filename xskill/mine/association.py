@@ -41,18 +41,18 @@ def stratify(corpus: CodedCorpus, field: str | None) -> tuple[Ints32, str]:
 
 def _tertiles(corpus: CodedCorpus) -> Ints32:
     lengths = corpus.lengths
-    known = np.sort(lengths[corpus.outcome >= 0])
-    if not len(known):
+    sorted_lengths = np.sort(lengths[corpus.outcome >= 0])
+    if not len(sorted_lengths):
         return np.zeros(len(lengths), np.int32)
-    edges = known[[(len(known) - 1) // 3, 2 * (len(known) - 1) // 3]]
+    edges = sorted_lengths[[(len(sorted_lengths) - 1) // 3, 2 * (len(sorted_lengths) - 1) // 3]]
     return np.searchsorted(edges, lengths, side="left").astype(np.int32)
 
 
 def exchangeable(corpus: CodedCorpus, strata: Ints32) -> Ints32:
     """Block of each episode: its question where that has several known outcomes, else its stratum."""
     question = corpus.question.codes
-    known = corpus.outcome >= 0
-    size = np.bincount(question[known & (question >= 0)], minlength=len(corpus.question.names) + 1)
+    has_outcome = corpus.outcome >= 0
+    size = np.bincount(question[has_outcome & (question >= 0)], minlength=len(corpus.question.names) + 1)
     several = (question >= 0) & (size[question] > 1)
     return np.where(several, question + np.int32(strata.max(initial=0) + 1), strata)
 

@@ -43,11 +43,11 @@ class Ranks:
         """The next symbol, made of ``left`` and ``right``."""
         expansion = self._expansions[left] + self._expansions[right]
         rank = bisect_left(self._sorted, expansion)
-        known = len(self._expansions)
+        n_symbols = len(self._expansions)
         if rank == len(self._sorted) or self._sorted[rank] != expansion:
             self._sorted.insert(rank, expansion)
-            self.of[:known] += self.of[:known] >= rank
-        self.of[known] = rank
+            self.of[:n_symbols] += self.of[:n_symbols] >= rank
+        self.of[n_symbols] = rank
         self._expansions.append(expansion)
 
 
@@ -144,21 +144,21 @@ class Board:
     Args:
         rules: what may merge, and the score.
         gates: a pair is eligible that passes the loosest of these.
-        known: episodes with an outcome.
-        good: those with the mined outcome.
+        n_known: episodes with an outcome.
+        n_good: those with the mined outcome.
         ranks: order of the symbols by expansion, for ties.
         longest: length of the longest symbol.
     """
 
     def __init__(
-        self, rules: MineRules, gates: Sequence[Gate], known: int, good: int, ranks: Ranks, longest: int
+        self, rules: MineRules, gates: Sequence[Gate], n_known: int, n_good: int, ranks: Ranks, longest: int
     ) -> None:
         self.rules = rules
         self.gates = tuple(gates)
         self.pairs = Pairs(1024)
-        self.rated = good < known
+        self.rated = n_good < n_known
         """Whether the rate can differ from 1."""
-        self._base = good / known if known else 1.0
+        self._base = n_good / n_known if n_known else 1.0
         self._ranks = ranks
         self._tabulate_needs(longest)
 
@@ -242,11 +242,11 @@ class Board:
         rank = self._ranks.of
         return int(candidates[np.lexsort((right, left, rank[right], rank[left]))[0]])
 
-    def _rate(self, good: int, known: int) -> float:
-        return good / known if known else self._base
+    def _rate(self, good: int, n_known: int) -> float:
+        return good / n_known if n_known else self._base
 
-    def _rounded(self, frequency: int, length: int, good: int = 1, known: int = 1) -> float:
-        return self.rules.score(frequency, length, self._rate(good, known))
+    def _rounded(self, frequency: int, length: int, good: int = 1, n_known: int = 1) -> float:
+        return self.rules.score(frequency, length, self._rate(good, n_known))
 
     def _tabulate_needs(self, longest: int) -> None:
         """``needed``: least frequency with which a pair of each length may merge under some gate."""
@@ -263,8 +263,8 @@ class Board:
         eligible = frequency >= self.needed[length]
         score = frequency * _power(length, rules.p_length)
         if self.rated:
-            good, known = pairs.good[changed], pairs.known[changed]
-            rate = np.where(known > 0, good / np.maximum(known, 1), self._base)
+            good, n_known = pairs.good[changed], pairs.known[changed]
+            rate = np.where(n_known > 0, good / np.maximum(n_known, 1), self._base)
             eligible &= (rate >= rules.min_success_rate) & (rate > 0)
             score = score * _power(rate + rules.epsilon, rules.p_success)
         pairs.score[changed] = np.where(eligible, score, -1.0)

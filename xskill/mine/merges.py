@@ -77,8 +77,8 @@ class Miner:
         self.board = Board(
             rules,
             gates or (rules.gate,),
-            known=int(has_outcome(classes).sum()) + prior.known,
-            good=int((classes == GOOD).sum()) + prior.good,
+            n_known=int(has_outcome(classes).sum()) + prior.known,
+            n_good=int((classes == GOOD).sum()) + prior.good,
             ranks=Ranks(expansions, room),
             longest=int(sequence.lengths.max()),
         )

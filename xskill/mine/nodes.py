@@ -55,8 +55,8 @@ def with_counts(nodes: list[Node], counts: NodeTally, tables: Tables, rules: Min
     if not nodes:
         return []
     replaced, episodes = counts.replaced, counts.episodes
-    known = counts.corpus[FAILED:].sum()
-    says_nothing = rules.successes_only or known == 0 or counts.corpus[SUCCEEDED] == counts.corpus.sum()
+    n_known = counts.corpus[FAILED:].sum()
+    says_nothing = rules.successes_only or n_known == 0 or counts.corpus[SUCCEEDED] == counts.corpus.sum()
     share = _exact(_share(replaced[:, SUCCEEDED], replaced[:, FAILED:].sum(axis=1)))
     low, high = wilson(episodes[:, SUCCEEDED], episodes[:, FAILED:].sum(axis=1))
     p = fisher(tables)

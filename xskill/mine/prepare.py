@@ -45,14 +45,14 @@ def merge_all(prepared: Prepared, classes: Classes, rules: MineRules) -> list[Me
 
 def check_outcomes(corpus: CodedCorpus, rules: MineRules) -> None:
     """Raise :class:`NoSuccess` when no episode can have what is mined."""
-    known = int((corpus.outcome >= 0).sum())
+    n_known = int((corpus.outcome >= 0).sum())
     n_success = int((corpus.outcome == 1).sum())
     if rules.successes_only and n_success == 0:
         raise NoSuccess(f"--successes-only: none of the {corpus.n_episodes:,} episodes is a success")
-    if known and rules.outcome == "success" and n_success == 0:
+    if n_known and rules.outcome == "success" and n_success == 0:
         raise NoSuccess(
-            f"all {known:,} episodes with an outcome failed, so no skill can be mined; "
+            f"all {n_known:,} episodes with an outcome failed, so no skill can be mined; "
             "--outcome failure mines what the failures have in common"
         )
-    if known and rules.outcome == "failure" and n_success == known:
-        raise NoSuccess(f"--outcome failure: all {known:,} episodes with an outcome succeeded")
+    if n_known and rules.outcome == "failure" and n_success == n_known:
+        raise NoSuccess(f"--outcome failure: all {n_known:,} episodes with an outcome succeeded")
