@@ -264,7 +264,7 @@ def _edit(value: Any, request: Request, path: str) -> Edit | BadRecord:
 
 
 def _objection(skill: _TaughtSkill) -> str | None:
-    """Why a taught skill is not edits_read; None if it is."""
+    """Why a taught skill is not accepted; None if it is."""
     texts = [skill.title, skill.principle, skill.when_to_apply or "", skill.when_not or "", *skill.steps]
     if not skill.title.strip() or not skill.principle.strip():
         return "a skill needs a title and a principle"

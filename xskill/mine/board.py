@@ -109,6 +109,8 @@ class Pairs:
 
     def distinct(self, numbers: Ints32) -> Ints32:
         """The numbers without repetition, in any order; linear and without sorting."""
+        # Each number's cell keeps the last ticket written to it, so exactly one place of each number finds its own
+        # ticket there. What the cells held before does not matter: only cells just written are read.
         ticket = np.arange(len(numbers), dtype=np.int32)
         self._mark[numbers] = ticket
         unique: Ints32 = numbers[self._mark[numbers] == ticket]
@@ -190,6 +192,7 @@ class Board:
 
     def forget(self, lost: Ints32, kind: Classes | None) -> None:
         """Take away one occurrence of each pair in ``lost`` (-1 is none), of episodes of these classes."""
+        # `at` and not `-=`: a pair that was lost twice is twice in the array, and `-=` would count it once.
         pairs = self.pairs
         live = lost >= 0
         if kind is not None:
@@ -220,6 +223,8 @@ class Board:
 
     def best(self) -> int | None:
         """The eligible pair with the highest score; None when there is none."""
+        # One pass over all pairs ever listed. Scores here are unrounded and may differ from the true order in their
+        # last digits, so everything near the highest goes on to be compared exactly.
         score = self.pairs.score[: self.pairs.n]
         highest = score.max(initial=-1.0)
         if highest <= 0:
@@ -230,6 +235,7 @@ class Board:
         """Highest rounded score, then frequency, then smallest expansions, then earliest symbols."""
         if len(candidates) == 1:
             return int(candidates[0])
+        # Many pairs share their counts, so the exact score is computed once for each distinct row of counts.
         pairs = self.pairs
         columns = (pairs.frequency, pairs.length, pairs.good, pairs.known)[: 4 if self.rated else 2]
         counts = list(zip(*(column[candidates].tolist() for column in columns), strict=True))
@@ -250,6 +256,7 @@ class Board:
 
     def _tabulate_needs(self, longest: int) -> None:
         """``needed``: least frequency with which a pair of each length may merge under some gate."""
+        # Looked up by length instead of computed for each pair: no pair is longer than twice the longest symbol.
         length = np.arange(2 * longest + 1)
         by_gate = [gate.needed(length) for gate in self.gates]
         self.needed = np.where(length <= self.rules.max_length, reduce(np.minimum, by_gate), _NEVER)
@@ -257,6 +264,7 @@ class Board:
 
     def _rescore(self, changed: npt.NDArray[np.integer]) -> None:
         """Scores of the changed pairs, up to a constant factor; -1 where a pair may not merge as it stands."""
+        # Only the changed rows: a merge changes few pairs, and the score of a pair depends on its own counts alone.
         pairs, rules = self.pairs, self.rules
         frequency = pairs.frequency[changed]
         length = pairs.length[changed]

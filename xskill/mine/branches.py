@@ -1,4 +1,4 @@
-"""Branches of rollout trees: who counts a copied prefix whose owner is not in the stream (ALGORITHMS section 2)."""
+"""Branches of rollout trees: who counts a copied prefix whose owner is not in the stream (docs/methods/x-tree.md)."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from xskill.records import Node, Slot
 def describe(
     corpus: CodedCorpus, sequence: Sequence, merges: list[Merge], counts: NodeTally, tables: Tables, rules: MineRules
 ) -> list[Node]:
-    """Node records in merge order, with every field of ALGORITHMS section 2 but the resampled ones."""
+    """Node records in merge order, with every field but the resampled ones (docs/methods/x-tree.md, nodes)."""
     shapes = Shapes.of(corpus, merges)
     nodes = []
     for index, routine in enumerate(_routines(corpus, sequence, merges, shapes, rules)):

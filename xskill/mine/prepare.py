@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from xskill.errors import NoSuccess
 from xskill.mine.corpus import CodedCorpus
 from xskill.mine.layout import PairIndex, Sequence, index_pairs, lay_out
-from xskill.mine.merges import Merge, Miner
+from xskill.mine.merges import Merge, Miner, StartingPoint
 from xskill.mine.outcomes import Classes
 from xskill.mine.rules import Gate, MineRules
 
@@ -28,8 +28,8 @@ class Prepared:
 
     def miner(self, classes: Classes, rules: MineRules, gates: Many[Gate] | None = None) -> Miner:
         """A miner at the start of its run."""
-        families = self.corpus.task_type.codes
-        return Miner(self.sequence, self.index, classes, families, self.expansions, rules, gates=gates)
+        start = StartingPoint(self.sequence, self.index, self.corpus.task_type.codes, self.expansions)
+        return Miner(start, classes, rules, gates=gates)
 
 
 def prepare(corpus: CodedCorpus, max_skills: int) -> Prepared:

@@ -26,7 +26,7 @@ from xskill.mine.branches import Branches
 from xskill.mine.corpus import CodedCorpus, encode_episodes
 from xskill.mine.from_corpus import TreeFacts, tree_header
 from xskill.mine.layout import SEPARATOR, Sequence, index_pairs, lay_out
-from xskill.mine.merges import Merge, Miner
+from xskill.mine.merges import Merge, Miner, StartingPoint
 from xskill.mine.nodes import describe
 from xskill.mine.outcomes import IGNORED, Classes, Prior, classify
 from xskill.mine.residual import KEPT, Facts, Memory, Rest, Triple, added, recall, remembered, rest
@@ -80,9 +80,9 @@ def grow(tree: XTree, corpus: CodedCorpus, rules: MineRules, name: str | None = 
     symbol = {name: number for number, name in enumerate(_names(corpus, len(merges)))}
     prior = _prior(old, memory, symbol, rules)
     further = replace(rules, max_skills=max(rules.max_skills - len(merges), 0))
-    families, expansions = corpus.task_type.codes, _expansions(corpus, merges)
-    miner = Miner(sequence, index_pairs(sequence, least=1), classes, families, expansions, further, prior)
-    merges = [*merges, *miner.run()]
+    pairs = index_pairs(sequence, least=1)
+    start = StartingPoint(sequence, pairs, corpus.task_type.codes, _expansions(corpus, merges))
+    merges = [*merges, *Miner(start, classes, further, prior).run()]
     known_pairs = {(symbol[pair.left], symbol[pair.right]): pair for pair in memory.pairs if _both(pair, symbol)}
     taken = [known_pairs.get((merge.left, merge.right)) for merge in merges[len(tree.nodes) :]]
     old = _extended(old, taken, merges, len(corpus.tokens) + 1)

@@ -1,4 +1,4 @@
-"""Which object flows through a routine: its slots unified over all occurrences (ALGORITHMS section 2, ``pattern``)."""
+"""Which object flows through a routine: its slots unified over all occurrences (docs/methods/x-tree.md, patterns)."""
 
 from __future__ import annotations
 
