@@ -57,8 +57,8 @@ def lay_out(corpus: CodedCorpus, room: int = 0) -> Sequence:
         corpus: the episodes.
         room: number of merges that will follow, so that symbols keep the narrowest type that holds all.
     """
-    # A separator stands before each episode and behind the last, so the steps of episode e move by e + 1 cells. Symbols of
-    # 16 bits halve what every pass over the corpus reads, and are sorted in linear time.
+    # A separator stands before each episode and behind the last, so the steps of episode e move by e + 1 cells.
+    # Symbols of 16 bits halve what every pass over the corpus reads, and are sorted in linear time.
     n = len(corpus.steps)
     episodes = np.arange(corpus.n_episodes, dtype=np.int32)
     size = n + corpus.n_episodes + 1

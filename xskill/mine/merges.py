@@ -149,9 +149,9 @@ class Miner:
         on_left, on_right = symbols[here - 1], symbols[after]
         kind = self._kinds(here)
 
-        # Pairs that the merge ends: (v, right) at `second` and (left, u) at `before`. Where two merges stand side by side,
-        # the left pair of the second is the pair at `second` of the first, and must not be counted twice.
-        outer = on_left != new  # elsewhere the left neighbour is the merge before, whose right side is `second`
+        # Pairs that the merge ends: (v, right) at `second` and (left, u) at `before`. Where two merges stand side by
+        # side, the left pair of the second is the pair at `second` of the first, and must not be counted twice.
+        outer = on_left != new
         lost = np.concatenate([at[second], at[before[outer]]])
         lost_kind = None if kind is None else np.concatenate([kind, kind[outer]])
         if self._runs is not None:
