@@ -159,3 +159,45 @@ def test_scripts_import_what_is_there(path: Path) -> None:
                 assert hasattr(module, alias.name) or importlib.util.find_spec(f"{node.module}.{alias.name}"), (
                     alias.name
                 )
+
+
+def test_a_class_name_means_one_thing() -> None:
+    homes: dict[str, set[str]] = {}
+    for path in MODULES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef):
+                homes.setdefault(node.name, set()).add(str(path.relative_to(ROOT)))
+    assert {name: sorted(paths) for name, paths in homes.items() if len(paths) > 1} == {}
+
+
+def test_a_file_name_means_one_thing() -> None:
+    """But for packages, and the command of a package or verb: ``commands/NAME.py`` beside ``verbs/NAME.py``."""
+    homes: dict[str, list[str]] = {}
+    for path in MODULES:
+        if path.name != "__init__.py" and path.parent.name != "commands":
+            homes.setdefault(path.name, []).append(str(path.relative_to(ROOT)))
+    for path in (ROOT / "commands").glob("[!_]*.py"):
+        packages = {place.parts[0] for place in (home.relative_to(ROOT) for home in MODULES)}
+        if path.stem not in packages and f"verbs/{path.name}" not in homes.get(path.name, []):
+            homes.setdefault(path.name, []).append(f"commands/{path.name}")
+    assert {name: paths for name, paths in homes.items() if len(paths) > 1} == {}
+
+
+def test_local_names_say_what_they_hold() -> None:
+    vague = {"found", "told", "made", "known"}
+    uses = []
+    for path in MODULES:
+        if part_of(path) not in ("mine", "tree", "distill", "bank", "verbs", "workers"):
+            continue
+        tree = ast.parse(path.read_text())
+        fields = {
+            id(field.target)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ClassDef)
+            for field in node.body
+            if isinstance(field, ast.AnnAssign)
+        }
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Name) and node.id in vague and id(node) not in fields:
+                uses.append(f"{path.relative_to(ROOT)}:{node.lineno} {node.id}")
+    assert uses == []

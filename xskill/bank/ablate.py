@@ -35,8 +35,8 @@ def without_each_skill(candidate: Bank, current: Bank | None = None) -> list[Var
     """One variant a skill, the biggest suspect first; with ``current`` only for skills that are new or changed."""
     skills: Sequence[Skill] = candidate.skills
     if current is not None:
-        found = diff(current, candidate)
-        suspects = {skill.id for skill in found.added} | {new.id for _, new, _ in found.changed}
+        changes = diff(current, candidate)
+        suspects = {skill.id for skill in changes.added} | {new.id for _, new, _ in changes.changed}
         skills = [skill for skill in skills if skill.id in suspects]
     return [
         Variant(skill.id, skill.title, make_bank(s for s in candidate.skills if s.id != skill.id))

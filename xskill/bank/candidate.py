@@ -59,11 +59,11 @@ def apply_edits(bank: Bank, edits: Sequence[Edit], caps: Caps) -> tuple[Bank, li
         if problem := _incomplete(edit):
             outcomes[index] = Outcome(edit, "incomplete", problem)
         elif edit.op != "append":
-            found = _find(bank, edit.target or "")
-            if len(found) == 1:
-                claims.setdefault(found[0].id, []).append(index)
-            elif found:
-                shown = ", ".join(skill.id for skill in found)
+            targets = _find(bank, edit.target or "")
+            if len(targets) == 1:
+                claims.setdefault(targets[0].id, []).append(index)
+            elif targets:
+                shown = ", ".join(skill.id for skill in targets)
                 outcomes[index] = Outcome(
                     edit, "ambiguous target", f"{edit.target!r} is the title of {shown}; use an id"
                 )

@@ -42,26 +42,26 @@ def diff(old: Bank, new: Bank) -> BankDifference:
 
 def as_rows(old: Bank, new: Bank) -> dict[str, Any]:
     """The difference for machines."""
-    found = diff(old, new)
+    changes = diff(old, new)
     return {
         "old": old.version,
         "new": new.version,
-        "added": list(found.added),
-        "removed": list(found.removed),
-        "changed": [{"old": a, "new": b, "parts": list(parts)} for a, b, parts in found.changed],
+        "added": list(changes.added),
+        "removed": list(changes.removed),
+        "changed": [{"old": a, "new": b, "parts": list(parts)} for a, b, parts in changes.changed],
     }
 
 
 def as_text(old: Bank, new: Bank) -> str:
     """The difference for people: ``+`` added, ``-`` removed, ``~`` changed with old and new parts."""
-    found = diff(old, new)
+    changes = diff(old, new)
     lines = [
-        f"{old.version} → {new.version}: {len(found.added)} added, {len(found.removed)} removed, "
-        f"{len(found.changed)} changed"
+        f"{old.version} → {new.version}: {len(changes.added)} added, {len(changes.removed)} removed, "
+        f"{len(changes.changed)} changed"
     ]
-    lines += [f"+ {_line(skill)}" for skill in found.added]
-    lines += [f"- {_line(skill)}" for skill in found.removed]
-    for before, after, parts in found.changed:
+    lines += [f"+ {_line(skill)}" for skill in changes.added]
+    lines += [f"- {_line(skill)}" for skill in changes.removed]
+    for before, after, parts in changes.changed:
         lines.append(f"~ {_line(after)}")
         for part in parts:
             if part in ("evidence", "extra"):

@@ -199,7 +199,7 @@ def _wait(words: list[str], log: int, timeout: float | None, stop: Event) -> int
 
 def _checked(out: Path, call: _Call) -> list[Result]:
     """The results of a call, one a task, numbered with the call's repeat and in task order."""
-    found: dict[str, Result] = {}
+    results: dict[str, Result] = {}
     for number, line in enumerate(out.read_bytes().splitlines(), 1):
         if not line.strip():
             continue
@@ -207,12 +207,12 @@ def _checked(out: Path, call: _Call) -> list[Result]:
             result = decode(line, Result)
         except BadRecord as error:
             raise error.at(str(out), number) from None
-        if result.task_id in found:
+        if result.task_id in results:
             raise BadData(f"the evaluator gave two results for task {result.task_id!r}")
-        found[result.task_id] = msgspec.structs.replace(result, repeat=call.repeat)
+        results[result.task_id] = msgspec.structs.replace(result, repeat=call.repeat)
     wanted = [task.name for task in call.tasks]
-    missing = [name for name in wanted if name not in found]
-    foreign = sorted(set(found) - set(wanted))
+    missing = [name for name in wanted if name not in results]
+    foreign = sorted(set(results) - set(wanted))
     if missing or foreign:
         which = (
             f"no result for {', '.join(missing[:5])}"
@@ -220,4 +220,4 @@ def _checked(out: Path, call: _Call) -> list[Result]:
             else f"results for unknown tasks {', '.join(foreign[:5])}"
         )
         raise BadData(f"the evaluator gave {which}")
-    return [found[name] for name in wanted]
+    return [results[name] for name in wanted]

@@ -83,12 +83,12 @@ def read_bank(path: str, run: Run | None = None) -> Bank:
     except NoInput:
         if not headers:
             raise
-    found = [header for header in headers if isinstance(header, BankHeader)]
-    if len(found) > 1:
+    bank_headers = [header for header in headers if isinstance(header, BankHeader)]
+    if len(bank_headers) > 1:
         raise BadData(f"{path}: more than one bank in the input; give one file")
-    if not found:
+    if not bank_headers:
         return make_bank(skills)
-    header = found[0]
+    header = bank_headers[0]
     bank = make_bank(skills, parent=header.parent, decision=header.decision, extra=header.extra)
     if header.version == bank.version:
         return bank

@@ -66,9 +66,9 @@ def from_skillrl(document: Any) -> Bank:
             types.append(task_type)
             skills += [_skill(e, "task", task_type, f"{key}.{p}") for p, e in _entries(by_type, task_type)]
     skills += [_mistake(entry, path) for path, entry in _entries(document, "common_mistakes")]
-    known = {"general_skills", "common_mistakes", *TYPE_KEYS}
+    read_here = {"general_skills", "common_mistakes", *TYPE_KEYS}
     extra = {"skillrl": {"key": (keys or TYPE_KEYS)[0], "types": types}}
-    rest = {key: value for key, value in document.items() if key not in known}
+    rest = {key: value for key, value in document.items() if key not in read_here}
     return make_bank(skills, extra=extra | ({"document": rest} if rest else {}))
 
 

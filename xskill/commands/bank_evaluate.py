@@ -66,11 +66,11 @@ def evaluate(
 
     check_timeout(timeout)
     with Run("bank evaluate", quiet=quiet) as run, _work_folder(work, output) as folder:
-        found = read_bank(bank, run)
+        scored = read_bank(bank, run)
         evaluator = Evaluator(run_command, folder, jobs, chunk, timeout, seed=seed)
         wanted = range(2 * repeats if baseline else repeats)
-        results = run_all(evaluator, found, read_task_lines(tasks, run), wanted)
-        run.set_summary(f"{len(results):,} results of bank {found.version}")
+        results = run_all(evaluator, scored, read_task_lines(tasks, run), wanted)
+        run.set_summary(f"{len(results):,} results of bank {scored.version}")
         with open_output(output, to=to, kind=Result) as out:
             for result in results:
                 out.write(result)

@@ -77,18 +77,18 @@ def export(
     if form != "skills":
         refuse(ctx, ["licence"], f"belongs to --as skills; {form} names no license")
     with Run("bank export", quiet=quiet) as run:
-        found, removed = redacted(read_bank(bank_path(file, bank), run))
-        run.read = run.kept = len(found.skills)
+        shipped, removed = redacted(read_bank(bank_path(file, bank), run))
+        run.read = run.kept = len(shipped.skills)
         if removed:
             run.note("redacted: " + ", ".join(f"{n} {kind}" for kind, n in sorted(removed.items())))
         if form == "skills" and output is not None:
-            write_folders(output, skill_folders(found, licence), clean)
+            write_folders(output, skill_folders(shipped, licence), clean)
         elif form == "skillrl":
             import json
 
-            write_text(output, json.dumps(to_skillrl(found), indent=2, ensure_ascii=False))
+            write_text(output, json.dumps(to_skillrl(shipped), indent=2, ensure_ascii=False))
         else:
-            write_text(output, clean(render_prompt(found.skills)))
+            write_text(output, clean(render_prompt(shipped.skills)))
 
 
 def sft(

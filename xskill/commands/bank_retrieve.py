@@ -61,10 +61,10 @@ def command(
     if not -1 <= threshold <= 1:
         raise UsageError(f"--threshold {threshold:g}: expected a cosine, -1 to 1")
     said = Run("bank retrieve", quiet=quiet)
-    found = read_bank(bank, said)
-    if not found.skills:
+    skills = read_bank(bank, said)
+    if not skills.skills:
         said.note(f"{bank}: the bank holds no skill, so there is nothing to retrieve")
-    index = build_index(found, encoder(embed, base_url) if embed is not None else None)
+    index = build_index(skills, encoder(embed, base_url) if embed is not None else None)
     with Run("bank retrieve", quiet=quiet or task is not None, rejects=rejects) as run:
         options = {"top": top, "threshold": threshold, "budget": budget}
         if task is not None:

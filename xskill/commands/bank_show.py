@@ -51,13 +51,13 @@ def show(
     from xskill.streams.run import Run
     from xskill.streams.write import write_text
 
-    found = read_bank(bank_path(file, bank), Run("bank show", quiet=quiet))
-    if skill is not None and all(one.id != skill for one in found.skills):
+    present = read_bank(bank_path(file, bank), Run("bank show", quiet=quiet))
+    if skill is not None and all(one.id != skill for one in present.skills):
         raise UsageError(f"--skill {skill}: no such id in the bank; `xskill bank show` lists them")
     if as_json:
-        write_text(output, msgspec.json.encode(as_rows(found, skill)).decode())
+        write_text(output, msgspec.json.encode(as_rows(present, skill)).decode())
     else:
-        write_text(output, as_text(found, skill))
+        write_text(output, as_text(present, skill))
 
 
 def diff(

@@ -88,7 +88,7 @@ def teach(
         run.set_summary(f"{len(asked)} requests")
         return None
     if options.responses is not None:
-        found = _from_file(options.responses, asked)
+        answers = _from_file(options.responses, asked)
     else:
         if cost.total > options.max_tokens_total:
             raise UsageError(
@@ -97,15 +97,15 @@ def teach(
             )
         rows = ask(asked, cache, base_url=options.base_url, concurrency=options.concurrency)
         by_id = {request.custom_id: request for request in asked}
-        found = [edit for row in rows for edit in answer_edits(row, by_id[row["custom_id"]])]
-    edits = [edit for edit in found if isinstance(edit, Edit)]
-    for error in found:
+        answers = [edit for row in rows for edit in answer_edits(row, by_id[row["custom_id"]])]
+    edits = [edit for edit in answers if isinstance(edit, Edit)]
+    for error in answers:
         if not isinstance(error, Edit):
             if run.keeps_rejects:
                 run.bad(error)
             else:
                 run.note(f"rejected: {error}")
-    run.set_summary(f"{len(edits)} edits of the teacher, {len(found) - len(edits)} rejected")
+    run.set_summary(f"{len(edits)} edits of the teacher, {len(answers) - len(edits)} rejected")
     return edits
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Optional
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Literal, Optional
 
 import typer
 
 from xskill.commands.options import Files, Output, Quiet, Rejects, Seed, To
 from xskill.commands.types import INPUT, SIDE, finite
+
+if TYPE_CHECKING:
+    from xskill.mine.tuning import Trial
 
 
 def command(
@@ -118,12 +122,16 @@ def command(
     input it counts whole. Association with success is descriptive unless --permutations.
     """
     from xskill.mine.mining import mine
-    from xskill.mine.tuning import as_lines
     from xskill.records import Episode
     from xskill.streams.read import read_records
     from xskill.streams.run import Run
     from xskill.streams.write import write_text
     from xskill.tree.xtree import read_tree, write_tree
+
+    def write_trials(trials: Sequence[Trial]) -> None:
+        from xskill.mine.tuning import as_lines
+
+        write_text(sweep, as_lines(trials))
 
     earlier = read_tree(resume) if resume is not None else None
     with Run("mine", quiet=quiet, rejects=rejects) as run:
@@ -134,7 +142,7 @@ def command(
             permutations=permutations,
             bootstrap=bootstrap,
             auto=auto,
-            on_trials=(lambda trials: write_text(sweep, as_lines(trials))) if sweep is not None else None,
+            on_trials=write_trials if sweep is not None else None,
             resumable=resumable,
             resume=earlier,
             seed=seed,

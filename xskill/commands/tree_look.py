@@ -160,15 +160,15 @@ def diff(
     one_stdin(old, [new, *(episodes or [])])
     one_stdin(new, episodes or [])
     trees = read_tree(old), read_tree(new)
-    found, tiled = differences.compare(*trees), None
+    difference, tiled = differences.compare(*trees), None
     if episodes:
         with Run("tree diff", quiet=quiet, rejects=rejects) as run:
             tiled = differences.coverage(trees, read_records(episodes, Episode, run))
     if as_json:
-        write_text(output, json.dumps(differences.as_json(found, *trees, tiled), ensure_ascii=False))
+        write_text(output, json.dumps(differences.as_json(difference, *trees, tiled), ensure_ascii=False))
     else:
-        write_text(output, differences.render(found, *trees, tiled, top))
-    if exit_code and found.any:
+        write_text(output, differences.render(difference, *trees, tiled, top))
+    if exit_code and difference.any:
         raise typer.Exit(1)
 
 
@@ -207,8 +207,8 @@ def explore(
     records: list[Trajectory] = []
     if episodes:
         with Run("tree explore", quiet=quiet, rejects=rejects) as run:
-            found = read_records(episodes, Trajectory, run)
-            records = [record for record, _ in each_good(found, lambda t: (t, own_start(t)), run)]
+            stream = read_records(episodes, Trajectory, run)
+            records = [record for record, _ in each_good(stream, lambda t: (t, own_start(t)), run)]
             shown = chosen(records, max_episodes)
             if len(shown) < len(records):
                 run.note(f"the page shows {len(shown):,} of {len(records):,} episodes (--max-episodes)")

@@ -30,8 +30,8 @@ def skill_edits(skills: Iterable[Skill], bank: Bank) -> list[Edit]:
 
 
 def _episodes(skill: Skill) -> int:
-    found = skill.evidence.get("episodes")
-    return found if isinstance(found, int) else 0
+    episodes = skill.evidence.get("episodes")
+    return episodes if isinstance(episodes, int) else 0
 
 
 def covered(skill: Skill, bank: Bank) -> bool:

@@ -40,7 +40,7 @@ def gather(records: Iterable[Trajectory]) -> list[Evidence]:
     for record in records:
         if record.question_id is not None and record.steps:
             questions.setdefault(record.question_id, []).append(record)
-    return [found for name, members in questions.items() for found in of_question(name, members)]
+    return [evidence for name, members in questions.items() for evidence in of_question(name, members)]
 
 
 def of_question(name: str, records: Sequence[Trajectory]) -> list[Evidence]:
@@ -52,7 +52,7 @@ def of_question(name: str, records: Sequence[Trajectory]) -> list[Evidence]:
         return []
     best = _best(finished, records, ends)
     elite, won = records[best], outcome_of(records[best]) is True
-    found: list[Evidence] = []
+    evidence: list[Evidence] = []
     node = root
     prefix: list[str] = []
     tokens: list[str] = []
@@ -82,7 +82,7 @@ def of_question(name: str, records: Sequence[Trajectory]) -> list[Evidence]:
                 "first": {"elite": first, "siblings": [ended for _, _, ended in rows]},
             }
             extra |= {k: v for k, v in (("task_type", elite.task_type), ("env", elite.env)) if v is not None}
-            found.append(
+            evidence.append(
                 Evidence(
                     task_id=name,
                     depth=depth,
@@ -96,7 +96,7 @@ def of_question(name: str, records: Sequence[Trajectory]) -> list[Evidence]:
         prefix.append(chosen.action)
         tokens.extend(chosen.tokens)
         node = chosen
-    return found
+    return evidence
 
 
 def outcome_of(record: Trajectory) -> bool | None:

@@ -127,6 +127,7 @@ def read_experience(records: Iterable[Trajectory], allowed_splits: Collection[st
         HeldOut: an episode of the validation or test split that is not allowed by name.
         BadData: as :func:`xskill.mine.corpus.encode_episodes`.
     """
+    # Mine sorts the episodes while it codes them; what was noted beside is in the order of reading, and follows below.
     notes = _Notes(allowed_splits)
     corpus = encode_episodes(notes.episodes(records), codes=notes.actions)
     if len(notes.times) < len(notes.ids):
@@ -176,6 +177,8 @@ def _distinct(corpus: CodedCorpus) -> list[int]:
 
 def _repeated(corpus: CodedCorpus, answers: npt.NDArray[np.int64]) -> Bools:
     """Steps whose action and answer are those of the step before, in the same episode."""
+    # Compared with the step before over the whole corpus at once; an episode's first step has none in its episode.
+    # The observations are compared by their hashes, which cost 8 bytes a step whatever the length of the text.
     steps = corpus.steps
     repeated = np.zeros(len(steps), bool)
     repeated[1:] = (steps[1:] == steps[:-1]) & (answers[1:] == answers[:-1])
@@ -186,6 +189,8 @@ def _repeated(corpus: CodedCorpus, answers: npt.NDArray[np.int64]) -> Bools:
 
 def _permuted(sizes: npt.NDArray[np.int64], order: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
     """Indices that put the steps of the episodes into another order of episodes."""
+    # The old index of a step is where its episode began plus its place in the episode; and that place is its new index
+    # less where the episode begins now. So each episode adds one number to a plain count of the new indices.
     starts = np.concatenate([[0], np.cumsum(sizes)])[:-1]
     lengths = sizes[order]
     ends = np.concatenate([[0], np.cumsum(lengths)])

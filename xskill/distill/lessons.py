@@ -81,22 +81,22 @@ def compare(evidence: Iterable[Evidence]) -> list[Lesson]:
                 continue
             sides: tuple[tuple[Kind, str, str], ...] = (("prefer", elite, sibling[0]), ("avoid", sibling[0], elite))
             for kind, own, other in sides:
-                found = lesson(kind, (task_type, before, own))
-                found.questions.add(record.task_id)
+                one = lesson(kind, (task_type, before, own))
+                one.questions.add(record.task_id)
                 if record.verdict == "avoid":
-                    found.better[other] = found.better.get(other, 0) + 1
-                    found.example = found.example if found.example[0] else (record.elite.action, candidate.action)
+                    one.better[other] = one.better.get(other, 0) + 1
+                    one.example = one.example if one.example[0] else (record.elite.action, candidate.action)
                 else:
-                    found.equal += 1
+                    one.equal += 1
         if _first(record) is not None:
             place = (record.task_id, record.depth, *record.prefix, record.elite.action)
             decisions.setdefault(place, {})[record.verdict] = record
     for records in sorted(decisions.values(), key=lambda records: min(r.depth for r in records.values())):
         _draw(list(records.values()), lessons)
-    for found in lessons.values():
-        if len(found.drawn) >= FEWEST:
-            totals, positives, held, hits = np.array([found.drawn[name] for name in sorted(found.drawn)]).T
-            found.p_value = upper_tail(totals, positives, held, int(hits.sum()))
+    for one in lessons.values():
+        if len(one.drawn) >= FEWEST:
+            totals, positives, held, hits = np.array([one.drawn[name] for name in sorted(one.drawn)]).T
+            one.p_value = upper_tail(totals, positives, held, int(hits.sum()))
     return list(lessons.values())
 
 
@@ -127,16 +127,16 @@ def _draw(records: Sequence[Evidence], lessons: dict[tuple[Kind, Key], Lesson]) 
         own = [won for other, won in ended if other == action]
         sides: tuple[tuple[Kind, bool], ...] = (("avoid", False), ("prefer", True))
         for kind, outcome in sides:
-            found = lessons.get((kind, (task_type, before, action)))
-            if found is not None:
+            concerned = lessons.get((kind, (task_type, before, action)))
+            if concerned is not None:
                 positives = sum(won is outcome for _, won in ended)
                 row = (len(ended), positives, len(own), sum(won is outcome for won in own))
-                found.drawn.setdefault(records[0].task_id, row)
+                concerned.drawn.setdefault(records[0].task_id, row)
 
 
 def lesson_edits(lessons: Iterable[Lesson], bank: Bank) -> list[Edit]:
     """``avoid`` and ``prefer`` lessons, best supported first, as appends of what the bank does not cover."""
-    skills = [_avoid(found) if found.kind == "avoid" else _prefer(found) for found in lessons if found.told]
+    skills = [_avoid(one) if one.kind == "avoid" else _prefer(one) for one in lessons if one.told]
     edits = [
         Edit(
             op="append",

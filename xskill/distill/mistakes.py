@@ -30,7 +30,7 @@ LESSONS = {
 class Stuck:
     """One way to stand still with its numbers in one scope: all task types (``task_type`` None) or one."""
 
-    found: Standstill
+    standstill: Standstill
     holders: Ints32
     """Episodes in the scope that hold it."""
     task_type: str | None
@@ -49,22 +49,22 @@ def assess_standstills(
     """Loops and no-op turns over all episodes (unless ``only``) and in single task types, where enough hold one."""
     corpus = experience.corpus
     codes, names = corpus.task_type.codes, corpus.task_type.names
-    known = corpus.outcome >= 0
+    has_outcome = corpus.outcome >= 0
     stratum = np.where(codes >= 0, codes, len(names))
-    totals = np.bincount(stratum[known], minlength=len(names) + 1)
+    totals = np.bincount(stratum[has_outcome], minlength=len(names) + 1)
     rates = np.bincount(stratum[corpus.outcome == 0], minlength=len(names) + 1) / np.maximum(totals, 1)
     stuck = []
-    for found in (loops(experience), unanswered(experience)):
-        everywhere = np.unique(experience.episode_of[found.starts]).astype(np.int32)
+    for kind in (loops(experience), unanswered(experience)):
+        everywhere = np.unique(experience.episode_of[kind.starts]).astype(np.int32)
         scopes: list[tuple[str | None, Ints32]] = [(None, everywhere)] if only is None else []
         scopes += [(n, everywhere[codes[everywhere] == c]) for c, n in enumerate(names) if only is None or n in only]
         for task_type, holders in scopes:
-            held = holders[known[holders]]
+            held = holders[has_outcome[holders]]
             if len(held) >= min_support:
                 failed = int((corpus.outcome[held] == 0).sum())
                 stuck.append(
                     Stuck(
-                        found=found,
+                        standstill=kind,
                         holders=holders,
                         task_type=task_type,
                         known=len(held),
@@ -81,13 +81,13 @@ def standstills(stuck: Sequence[Stuck], q: Sequence[float], experience: Experien
     """Those that go with failure, the Wilson lower bound above the usual rate: over all episodes, else by task type."""
     skills: list[Skill] = []
     for kind in LESSONS:
-        told = [
+        harmful = [
             (one, value)
             for one, value in zip(stuck, q, strict=True)
-            if one.found.kind == kind and one.low > one.expected
+            if one.standstill.kind == kind and one.low > one.expected
         ]
-        overall = [(one, value) for one, value in told if one.task_type is None]
-        skills += [_standstill(one, value, experience) for one, value in overall or told]
+        overall = [(one, value) for one, value in harmful if one.task_type is None]
+        skills += [_standstill(one, value, experience) for one, value in overall or harmful]
     return skills
 
 
@@ -144,17 +144,17 @@ def _better_turn(routine: ScopedRoutine, experience: Experience) -> str:
 
 
 def _standstill(stuck: Stuck, q_value: float, experience: Experience) -> Skill:
-    name, lesson = LESSONS[stuck.found.kind]
-    inside = np.isin(experience.episode_of[stuck.found.starts], stuck.holders)
+    name, lesson = LESSONS[stuck.standstill.kind]
+    inside = np.isin(experience.episode_of[stuck.standstill.starts], stuck.holders)
     usual = f"{percent(stuck.expected)} is usual for such tasks"
     where = f" in {named(stuck.task_type)}" if stuck.task_type is not None else ""
     return Skill(
-        id=skill_id("mistake", stuck.task_type, stuck.found.kind),
+        id=skill_id("mistake", stuck.task_type, stuck.standstill.kind),
         tier="mistake",
         task_type=stuck.task_type,
         title=name + where,
         principle=f"{lesson} {share(stuck.failed, stuck.known)} episodes that did so failed; {usual}.",
-        when_to_apply="Seen with: " + "; ".join(_common(stuck.found, inside, experience)) + ".",
+        when_to_apply="Seen with: " + "; ".join(_common(stuck.standstill, inside, experience)) + ".",
         evidence={
             "episodes": stuck.known,
             "successes": stuck.known - stuck.failed,
@@ -166,16 +166,18 @@ def _standstill(stuck: Stuck, q_value: float, experience: Experience) -> Skill:
             **origin(stuck.holders, experience),
         },
         status=status(q_value),
-        extra={"kind": stuck.found.kind},
+        extra={"kind": stuck.standstill.kind},
     )
 
 
-def _common(found: Standstill, inside: np.ndarray[tuple[int], np.dtype[np.bool_]], experience: Experience) -> list[str]:
+def _common(
+    standstill: Standstill, inside: np.ndarray[tuple[int], np.dtype[np.bool_]], experience: Experience
+) -> list[str]:
     """The rounds that come most often, as quoted commands."""
     rounds: Counter[str] = Counter()
-    told = inside & (experience.raw[found.starts] >= 0)
-    shown = told if told.any() else inside
-    for start, period in zip(found.starts[shown].tolist(), found.periods[shown].tolist(), strict=True):
+    readable = inside & (experience.raw[standstill.starts] >= 0)
+    shown = readable if readable.any() else inside
+    for start, period in zip(standstill.starts[shown].tolist(), standstill.periods[shown].tolist(), strict=True):
         codes = experience.raw[start : start + period].tolist()
         words = [
             experience.raw_actions[code] if code >= 0 else experience.corpus.actions[experience.corpus.steps[step]][0]

@@ -69,7 +69,7 @@ class ScopedRoutine:
 
 def assess(
     tree: XTree,
-    found: Mapping[str, Ints64],
+    places: Mapping[str, Ints64],
     experience: Experience,
     within: Blocks,
     *,
@@ -92,14 +92,14 @@ def assess(
     stratum = np.where(types.codes >= 0, types.codes, len(types.names))
     n_strata = len(types.names) + 1
     families = enough_types(len(types.names), min_families)
-    known = corpus.outcome >= 0
-    totals = np.bincount(stratum[known], minlength=n_strata)
+    has_outcome = corpus.outcome >= 0
+    totals = np.bincount(stratum[has_outcome], minlength=n_strata)
     positives = np.bincount(stratum[corpus.outcome == outcome], minlength=n_strata)
     sizes = np.bincount(stratum, minlength=n_strata)
     episode_of = experience.episode_of
     scopes: dict[int | None, list[tuple[Node, Ints64, Ints32, tuple[str, ...]]]] = {}
     for node in tree.nodes:
-        starts = found[node.id]
+        starts = places[node.id]
         episodes = episode_of[starts]
         holders = episodes[np.append(True, episodes[1:] != episodes[:-1])[: len(episodes)]]  # positions ascend
         held = np.bincount(stratum[holders], minlength=n_strata)
@@ -117,7 +117,7 @@ def assess(
     for scope, members in scopes.items():
         whole = int(totals.sum() if scope is None else totals[scope])
         for node, starts, holding, names in members:
-            witnesses = holding[known[holding]]
+            witnesses = holding[has_outcome[holding]]
             if len(witnesses) < min_support:
                 continue
             hits = int((corpus.outcome[witnesses] == outcome).sum())
@@ -154,7 +154,7 @@ def enough_types(n_types: int, min_families: int | None) -> int:
 
 
 def choose(
-    routines: Sequence[ScopedRoutine], tree: XTree, found: Mapping[str, Ints64], most: int
+    routines: Sequence[ScopedRoutine], tree: XTree, places: Mapping[str, Ints64], most: int
 ) -> list[ScopedRoutine]:
     """The first ``most`` routines of a ranking that are no repetition of another.
 
@@ -178,7 +178,7 @@ def choose(
             routine.node.id
             for routine in chosen
             for other in chosen
-            if other is not routine and share_inside(routine.node.id, other.node.id, found, inside) >= INSIDE
+            if other is not routine and share_inside(routine.node.id, other.node.id, places, inside) >= INSIDE
         }
         if not redundant:
             return chosen

@@ -99,7 +99,7 @@ def _flow(routine: ScopedRoutine) -> str:
     for slot in routine.node.slots or []:
         if slot.variable is not None and slot.step not in steps.setdefault(slot.variable, []):
             steps[slot.variable].append(slot.step)
-    shared = max(steps.values(), key=lambda found: (len(found), -found[0]), default=[])
+    shared = max(steps.values(), key=lambda at: (len(at), -at[0]), default=[])
     if len(shared) < 2:
         return ""
     numbers = [str(step + 1) for step in shared]
@@ -143,13 +143,13 @@ def _when_not(routine: ScopedRoutine, experience: Experience) -> str:
     """Contexts in which the same routine did not help: task types, and doing it again in the same episode."""
     corpus = experience.corpus
     parts = []
-    known = corpus.outcome >= 0
-    held = routine.holders[known[routine.holders]]
+    has_outcome = corpus.outcome >= 0
+    held = routine.holders[has_outcome[routine.holders]]
     if routine.task_type is None:
         worse = []
         for code, name in enumerate(corpus.task_type.names):
             mine = held[corpus.task_type.codes[held] == code]
-            of_type = known & (corpus.task_type.codes == code)
+            of_type = has_outcome & (corpus.task_type.codes == code)
             if len(mine) >= FEWEST:
                 rate, base = corpus.outcome[mine].mean(), corpus.outcome[of_type].mean()
                 if rate < base - NOTABLE:

@@ -80,13 +80,13 @@ def distill_experience(
     """
     tree = tree if tree is not None else mine_corpus(experience.corpus, MineRules())
     failure_tree = _failure_tree(experience)
-    found, failing = places_in([tree, failure_tree], experience.corpus)
+    places, failing = places_in([tree, failure_tree], experience.corpus)
     within = blocks(experience.corpus)
 
-    def assessed(tree: XTree, found: Mapping[str, Ints64], outcome: int) -> list[ScopedRoutine]:
+    def assessed(tree: XTree, places_of: Mapping[str, Ints64], outcome: int) -> list[ScopedRoutine]:
         return assess(
             tree,
-            found,
+            places_of,
             experience,
             within,
             outcome=outcome,
@@ -95,7 +95,7 @@ def distill_experience(
             only=only,
         )
 
-    routines = assessed(tree, found, 1)
+    routines = assessed(tree, places, 1)
     stuck = assess_standstills(experience, within, min_support=limits.min_support, only=only)
     failures = assessed(failure_tree, failing, 0)
     tested = [lesson for lesson in lessons if lesson.p_value is not None]
@@ -113,12 +113,12 @@ def distill_experience(
         if routine.better and (routine.q_value <= SIGNIFICANT or any(map(telling, routine.node.expansion)))
     ]
     families = enough_types(len(experience.corpus.task_type.names), limits.min_families)
-    general = choose([r for r in routines if r.task_type is None], tree, found, limits.general)
+    general = choose([r for r in routines if r.task_type is None], tree, places, limits.general)
     task: list[ScopedRoutine] = []
     for name in experience.corpus.task_type.names:
         own = [r for r in routines if r.task_type == name]
         own.sort(key=lambda r: len(r.types) >= families)  # what many types share comes after what this one has
-        task += choose(own, tree, found, limits.per_type)
+        task += choose(own, tree, places, limits.per_type)
     mistakes = standstills(stuck, q_stuck, experience)
     harmful = [r for r in judged(failures, q_failures) if r.better and r.low > r.expected]
     worst = choose(harmful, failure_tree, failing, max(0, limits.mistakes - len(mistakes)))

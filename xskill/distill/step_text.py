@@ -66,7 +66,7 @@ def placeholders(node: Node) -> dict[tuple[int, int], str]:
     """(step, slot) → ``{object}``; slots that carry the same value share a name, others of its kind are numbered."""
     names: dict[str, str] = {}
     used: Counter[str] = Counter()
-    found: dict[tuple[int, int], str] = {}
+    name_of: dict[tuple[int, int], str] = {}
     for slot in sorted(node.slots or [], key=lambda slot: (slot.step, slot.index)):
         if slot.constant is not None:
             continue
@@ -75,8 +75,8 @@ def placeholders(node: Node) -> dict[tuple[int, int], str]:
             noun = _noun(node, key, slot.step, slot.index)
             used[noun] += 1
             names[key] = f"{{{noun}}}" if used[noun] == 1 else f"{{{noun} {used[noun]}}}"
-        found[slot.step, slot.index] = names[key]
-    return found
+        name_of[slot.step, slot.index] = names[key]
+    return name_of
 
 
 def template(

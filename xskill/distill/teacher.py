@@ -185,8 +185,8 @@ def read_answers(
             )
             continue
         answered = True
-        for found in answer_edits(row, request):
-            yield found.at(name, number, raw=line) if isinstance(found, BadRecord) else found
+        for edit in answer_edits(row, request):
+            yield edit.at(name, number, raw=line) if isinstance(edit, BadRecord) else edit
     if not strange and not answered:
         raise NoRecord(f"{name}: no answer in it")
     if not answered:
@@ -209,8 +209,8 @@ def answer_edits(row: Mapping[str, Any], request: Request) -> list[Edit | BadRec
         edits = _edits_in(choice["message"]["content"])
     except (msgspec.DecodeError, KeyError, IndexError, TypeError, AttributeError, ValueError, RecursionError):
         return [BadRecord('the answer is not {"edits": [...]}')]
-    found = [_edit(value, request, f"edits[{number}]") for number, value in enumerate(edits[:MOST_EDITS])]
-    return found + [
+    edits_read = [_edit(value, request, f"edits[{number}]") for number, value in enumerate(edits[:MOST_EDITS])]
+    return edits_read + [
         BadRecord(f"one too many: the answer may hold {MOST_EDITS} edits", path=f"edits[{number}]")
         for number in range(MOST_EDITS, len(edits))
     ]

@@ -41,18 +41,18 @@ def stratify(corpus: CodedCorpus, field: str | None) -> tuple[Ints32, str]:
 
 def _tertiles(corpus: CodedCorpus) -> Ints32:
     lengths = corpus.lengths
-    known = np.sort(lengths[corpus.outcome >= 0])
-    if not len(known):
+    sorted_lengths = np.sort(lengths[corpus.outcome >= 0])
+    if not len(sorted_lengths):
         return np.zeros(len(lengths), np.int32)
-    edges = known[[(len(known) - 1) // 3, 2 * (len(known) - 1) // 3]]
+    edges = sorted_lengths[[(len(sorted_lengths) - 1) // 3, 2 * (len(sorted_lengths) - 1) // 3]]
     return np.searchsorted(edges, lengths, side="left").astype(np.int32)
 
 
 def exchangeable(corpus: CodedCorpus, strata: Ints32) -> Ints32:
     """Block of each episode: its question where that has several known outcomes, else its stratum."""
     question = corpus.question.codes
-    known = corpus.outcome >= 0
-    size = np.bincount(question[known & (question >= 0)], minlength=len(corpus.question.names) + 1)
+    has_outcome = corpus.outcome >= 0
+    size = np.bincount(question[has_outcome & (question >= 0)], minlength=len(corpus.question.names) + 1)
     several = (question >= 0) & (size[question] > 1)
     return np.where(several, question + np.int32(strata.max(initial=0) + 1), strata)
 
@@ -85,6 +85,7 @@ def lift(tables: Tables) -> Floats:
 
     With one stratum: the success rate of the holders over the base rate.
     """
+    # [n_nodes, n_strata] times [n_strata]: what each stratum's rate would give the holders that it has.
     rate = np.nan_to_num(_ratio(tables.positives, tables.totals))  # an empty stratum has no holders
     expected = (tables.holders * rate).sum(axis=1)
     return _ratio(tables.hits.sum(axis=1), expected)
@@ -95,6 +96,7 @@ def fisher(tables: Tables) -> Floats:
 
     With one stratum this is Fisher's exact test. NaN for a node without a holder of known outcome.
     """
+    # Node by node in Python: most tables repeat (the same counts in the same strata), and the tail is cached by them.
     populations = list(zip(tables.totals.tolist(), tables.positives.tolist(), strict=True))
     p = np.full(len(tables.hits), np.nan)
     for node, (hits, holders) in enumerate(zip(tables.hits.sum(axis=1).tolist(), tables.holders.tolist(), strict=True)):
@@ -108,6 +110,7 @@ def fisher(tables: Tables) -> Floats:
 
 def benjamini_hochberg(p: Floats) -> Floats:
     """q-values: the smallest false discovery rate at which each test is found (Benjamini and Hochberg 1995)."""
+    # p (i) n / i in ascending order of p; a running minimum from the largest down makes the values monotone.
     q = np.full(len(p), np.nan)
     tested = np.flatnonzero(~np.isnan(p))
     order = tested[np.argsort(p[tested], kind="stable")]
@@ -135,6 +138,8 @@ def _ratio(above: npt.NDArray[np.float64] | Counts, below: npt.NDArray[np.float6
 @lru_cache(maxsize=65536)
 def _log_weights(total: int, positive: int, held: int) -> tuple[int, Floats]:
     """Support start and log probabilities of the hypergeometric, from the ratios of neighbours (no factorials)."""
+    # P(x + 1) / P(x) is a ratio of four small integers, so sums of its logarithms give the distribution up to a factor,
+    # without the loss of digits that differences of log factorials bring for large populations.
     low, high = max(0, held + positive - total), min(held, positive)
     x = np.arange(low, high, dtype=np.float64)
     ratios = np.log((held - x) * (positive - x)) - np.log((x + 1) * (total - held - positive + x + 1))
@@ -147,6 +152,8 @@ def _log_weights(total: int, positive: int, held: int) -> tuple[int, Floats]:
 @lru_cache(maxsize=65536)
 def _upper_tail(drawn: tuple[tuple[int, int, int], ...], hits: int) -> float:
     """P(sum of hypergeometrics >= hits), each given as (total, positives, held); relative error near 1e-12."""
+    # The distribution of the sum is the convolution over strata, O(support squared). Wide supports are tilted first so
+    # that the mass lies at the cut: each part may then be cut to the few values that can matter, and undone at the end.
     parts = [_log_weights(*each) for each in drawn]
     low = sum(start for start, _ in parts)
     if hits <= low:
@@ -170,6 +177,7 @@ def _upper_tail(drawn: tuple[tuple[int, int, int], ...], hits: int) -> float:
 
 def _tilt(parts: list[tuple[int, Floats]], hits: int) -> float:
     """The exponential tilt under which the sum's mean is ``hits``, so that a cut at the ends costs nothing there."""
+    # The tilted mean rises with the tilt, so bisection finds it: 60 halvings of 100 are below any double's precision.
     low, high = -50.0, 50.0
     for _ in range(60):
         middle = (low + high) / 2

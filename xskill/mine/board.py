@@ -43,11 +43,11 @@ class Ranks:
         """The next symbol, made of ``left`` and ``right``."""
         expansion = self._expansions[left] + self._expansions[right]
         rank = bisect_left(self._sorted, expansion)
-        known = len(self._expansions)
+        n_symbols = len(self._expansions)
         if rank == len(self._sorted) or self._sorted[rank] != expansion:
             self._sorted.insert(rank, expansion)
-            self.of[:known] += self.of[:known] >= rank
-        self.of[known] = rank
+            self.of[:n_symbols] += self.of[:n_symbols] >= rank
+        self.of[n_symbols] = rank
         self._expansions.append(expansion)
 
 
@@ -109,6 +109,8 @@ class Pairs:
 
     def distinct(self, numbers: Ints32) -> Ints32:
         """The numbers without repetition, in any order; linear and without sorting."""
+        # Each number's cell keeps the last ticket written to it, so exactly one place of each number finds its own
+        # ticket there. What the cells held before does not matter: only cells just written are read.
         ticket = np.arange(len(numbers), dtype=np.int32)
         self._mark[numbers] = ticket
         unique: Ints32 = numbers[self._mark[numbers] == ticket]
@@ -144,21 +146,21 @@ class Board:
     Args:
         rules: what may merge, and the score.
         gates: a pair is eligible that passes the loosest of these.
-        known: episodes with an outcome.
-        good: those with the mined outcome.
+        n_known: episodes with an outcome.
+        n_good: those with the mined outcome.
         ranks: order of the symbols by expansion, for ties.
         longest: length of the longest symbol.
     """
 
     def __init__(
-        self, rules: MineRules, gates: Sequence[Gate], known: int, good: int, ranks: Ranks, longest: int
+        self, rules: MineRules, gates: Sequence[Gate], n_known: int, n_good: int, ranks: Ranks, longest: int
     ) -> None:
         self.rules = rules
         self.gates = tuple(gates)
         self.pairs = Pairs(1024)
-        self.rated = good < known
+        self.rated = n_good < n_known
         """Whether the rate can differ from 1."""
-        self._base = good / known if known else 1.0
+        self._base = n_good / n_known if n_known else 1.0
         self._ranks = ranks
         self._tabulate_needs(longest)
 
@@ -190,6 +192,7 @@ class Board:
 
     def forget(self, lost: Ints32, kind: Classes | None) -> None:
         """Take away one occurrence of each pair in ``lost`` (-1 is none), of episodes of these classes."""
+        # `at` and not `-=`: a pair that was lost twice is twice in the array, and `-=` would count it once.
         pairs = self.pairs
         live = lost >= 0
         if kind is not None:
@@ -220,6 +223,8 @@ class Board:
 
     def best(self) -> int | None:
         """The eligible pair with the highest score; None when there is none."""
+        # One pass over all pairs ever listed. Scores here are unrounded and may differ from the true order in their
+        # last digits, so everything near the highest goes on to be compared exactly.
         score = self.pairs.score[: self.pairs.n]
         highest = score.max(initial=-1.0)
         if highest <= 0:
@@ -230,6 +235,7 @@ class Board:
         """Highest rounded score, then frequency, then smallest expansions, then earliest symbols."""
         if len(candidates) == 1:
             return int(candidates[0])
+        # Many pairs share their counts, so the exact score is computed once for each distinct row of counts.
         pairs = self.pairs
         columns = (pairs.frequency, pairs.length, pairs.good, pairs.known)[: 4 if self.rated else 2]
         counts = list(zip(*(column[candidates].tolist() for column in columns), strict=True))
@@ -242,14 +248,15 @@ class Board:
         rank = self._ranks.of
         return int(candidates[np.lexsort((right, left, rank[right], rank[left]))[0]])
 
-    def _rate(self, good: int, known: int) -> float:
-        return good / known if known else self._base
+    def _rate(self, good: int, n_known: int) -> float:
+        return good / n_known if n_known else self._base
 
-    def _rounded(self, frequency: int, length: int, good: int = 1, known: int = 1) -> float:
-        return self.rules.score(frequency, length, self._rate(good, known))
+    def _rounded(self, frequency: int, length: int, good: int = 1, n_known: int = 1) -> float:
+        return self.rules.score(frequency, length, self._rate(good, n_known))
 
     def _tabulate_needs(self, longest: int) -> None:
         """``needed``: least frequency with which a pair of each length may merge under some gate."""
+        # Looked up by length instead of computed for each pair: no pair is longer than twice the longest symbol.
         length = np.arange(2 * longest + 1)
         by_gate = [gate.needed(length) for gate in self.gates]
         self.needed = np.where(length <= self.rules.max_length, reduce(np.minimum, by_gate), _NEVER)
@@ -257,14 +264,15 @@ class Board:
 
     def _rescore(self, changed: npt.NDArray[np.integer]) -> None:
         """Scores of the changed pairs, up to a constant factor; -1 where a pair may not merge as it stands."""
+        # Only the changed rows: a merge changes few pairs, and the score of a pair depends on its own counts alone.
         pairs, rules = self.pairs, self.rules
         frequency = pairs.frequency[changed]
         length = pairs.length[changed]
         eligible = frequency >= self.needed[length]
         score = frequency * _power(length, rules.p_length)
         if self.rated:
-            good, known = pairs.good[changed], pairs.known[changed]
-            rate = np.where(known > 0, good / np.maximum(known, 1), self._base)
+            good, n_known = pairs.good[changed], pairs.known[changed]
+            rate = np.where(n_known > 0, good / np.maximum(n_known, 1), self._base)
             eligible &= (rate >= rules.min_success_rate) & (rate > 0)
             score = score * _power(rate + rules.epsilon, rules.p_success)
         pairs.score[changed] = np.where(eligible, score, -1.0)

@@ -1,4 +1,4 @@
-"""Branches of rollout trees: who counts a copied prefix whose owner is not in the stream (ALGORITHMS section 2)."""
+"""Branches of rollout trees: who counts a copied prefix whose owner is not in the stream (docs/methods/x-tree.md)."""
 
 from __future__ import annotations
 
@@ -101,13 +101,13 @@ class Branches:
         is_branch = set(self._episodes)
         roots = {key for n, key in enumerate(keys) if n not in is_branch}
         under = [index for index, (_, parent) in enumerate(branches) if parent not in roots]
-        found = [under[i] for i in cyclic([branches[index] for index in under])]
-        for index in found:
+        circular = [under[i] for i in cyclic([branches[index] for index in under])]
+        for index in circular:
             self._run.kept -= 1
             self._run.bad(cycle_error(branches[index][0][1]).at(self._files[index], self._lines[index]))
-        if found:
+        if circular:
             self._run.check_input()
-        return [self._episodes[index] for index in found]
+        return [self._episodes[index] for index in circular]
 
     def orphans(self, episodes: Named) -> Orphans:
         """The branches that count their prefixes themselves; the run is told how many.

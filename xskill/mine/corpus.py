@@ -80,6 +80,7 @@ class CodedCorpus:
 
     def select(self, chosen: npt.NDArray[np.intp]) -> CodedCorpus:
         """The chosen episodes (indices, with repetition if wanted), in the order given."""
+        # Old index of each step of the result: its place within its episode, from where that episode stood.
         lengths = self.lengths[chosen]
         starts = np.concatenate([[0], np.cumsum(lengths)])
         where = np.repeat(self.starts[chosen] - starts[:-1], lengths) + np.arange(starts[-1])
@@ -99,6 +100,7 @@ class CodedCorpus:
 
     def cut(self, first: npt.NDArray[np.int64]) -> CodedCorpus:
         """The episodes without the steps before the ``first`` ones. [n_episodes]"""
+        # A step stays when its place within its episode is at least the episode's first.
         lengths = self.lengths
         left = np.arange(len(self.steps)) - np.repeat(self.starts[:-1], lengths) >= np.repeat(first, lengths)
         return replace(self, steps=self.steps[left], starts=np.concatenate([[0], np.cumsum(lengths - first)]))
@@ -164,6 +166,8 @@ def encode_episodes(
     steps = np.frombuffer(codes, np.intc) if len(codes) else np.empty(0, np.intc)
     if not branches:
         return _in_order(_numbered(steps, heads, lookup, range(len(lookup)), also))
+    # From here on only streams whose branches stood before or without their parents. The steps that orphans copied are
+    # put before their own, which moves all steps behind them, so sizes grow before anything is cut by episode.
     good = np.ones(len(heads.ids), bool)
     good[branches.bad(heads)] = False
     orphans = branches.orphans(heads)
@@ -219,6 +223,8 @@ def _numbered(
     steps: Ints32, heads: _Heads, lookup: _ActionCodes, used: Sequence[int], also: Iterable[str]
 ) -> CodedCorpus:
     """The episodes as they came, the ``used`` actions and their tokens numbered in sorted order."""
+    # Codes are in order of appearance; numbering them by their sorted texts makes equal sets of episodes equal arrays.
+    # Only the distinct actions are sorted in Python; the steps are renumbered by one look-up in an array.
     actions_seen = tuple(lookup)
     order = sorted(used, key=lambda code: (render(actions_seen[code]), actions_seen[code]))
     rank = np.empty(len(actions_seen), np.int32)
@@ -247,6 +253,8 @@ def _in_order(
     corpus: CodedCorpus, copied: npt.NDArray[np.int64] | None = None, trees: npt.NDArray[np.int64] | None = None
 ) -> CodedCorpus:
     """Sort by id, leave out repeated records, and of what orphans copied all that another one counts."""
+    # Sorted by id; among equal ids a repeated record is dropped, and different ones are ordered by content, so that the
+    # order of the file never shows.
     order = sorted(range(corpus.n_episodes), key=corpus.ids.__getitem__)
     kept: list[int] = []
     begin = 0

@@ -63,8 +63,8 @@ def _outcome_bits(prepared: Prepared, merges: list[Merge], held: npt.NDArray[np.
     the slope that turns evidence into a probability is fitted on honest values.
     """
     outcome = prepared.corpus.outcome
-    known = outcome >= 0
-    train, test = known & ~held, known & held
+    has_outcome = outcome >= 0
+    train, test = has_outcome & ~held, has_outcome & held
     rate = min(max(float((outcome[train] == 1).mean()) if train.any() else 0.5, 1e-3), 1 - 1e-3)
     occurrences = gather(prepared.sequence, merges)
     node, holder = occurrences.holder_node, occurrences.holder_episode

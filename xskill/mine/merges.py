@@ -39,15 +39,25 @@ class Merge:
     """First positions of all replaced occurrences, ascending, in episodes of any outcome."""
 
 
+@dataclass(frozen=True, slots=True)
+class StartingPoint:
+    """A corpus before its first merge. A miner copies what it changes, so many can start from one."""
+
+    sequence: Sequence
+    index: PairIndex
+    """Where the pairs of the sequence stand."""
+    families: Ints32
+    """Task type of each episode, -1 for null. [n_episodes]"""
+    expansions: Many[tuple[int, ...]]
+    """Tokens of each symbol of the sequence."""
+
+
 class Miner:
     """Greedy X-Tree merging of one sequence under one assignment of outcomes.
 
     Args:
-        sequence: the corpus as laid out; not changed.
-        index: its pairs; not changed, so that many miners can share it.
+        start: the corpus.
         classes: what each episode counts for (:mod:`xskill.mine.outcomes`). [n_episodes]
-        families: task type of each episode, -1 for null. [n_episodes]
-        expansions: tokens of each symbol of the sequence.
         rules: what may merge, and the score.
         prior: counts of episodes that are not at hand.
         gates: in place of the rules' own, when runs under several are shared: a pair may merge that
@@ -56,18 +66,16 @@ class Miner:
 
     def __init__(
         self,
-        sequence: Sequence,
-        index: PairIndex,
+        start: StartingPoint,
         classes: Classes,
-        families: Ints32,
-        expansions: Many[tuple[int, ...]],
         rules: MineRules,
         prior: Prior = Prior(),
         gates: Many[Gate] | None = None,
     ) -> None:
+        sequence = start.sequence
         self.rules = rules
         self._class = classes
-        self._families = families
+        self._families = start.families
         self._episode = sequence.episode
         self._symbols = sequence.symbols.copy()
         self._n_symbols = len(sequence.lengths)
@@ -77,15 +85,15 @@ class Miner:
         self.board = Board(
             rules,
             gates or (rules.gate,),
-            known=int(has_outcome(classes).sum()) + prior.known,
-            good=int((classes == GOOD).sum()) + prior.good,
-            ranks=Ranks(expansions, room),
+            n_known=int(has_outcome(classes).sum()) + prior.known,
+            n_good=int((classes == GOOD).sum()) + prior.good,
+            ranks=Ranks(start.expansions, room),
             longest=int(sequence.lengths.max()),
         )
         self._classed = self.board.rated or bool((classes == IGNORED).any())
         """Whether the class of an occurrence changes any count."""
         self._runs = Runs(sequence) if rules.self_pairs == "disjoint" else None
-        self._start(index, prior)
+        self._start(start.index, prior)
 
     def run(self) -> list[Merge]:
         """Merge until no pair is eligible or ``max_skills`` nodes exist."""
@@ -128,6 +136,9 @@ class Miner:
         lengths[new] = length
         self.board.merged(pair)
 
+        # Where the merge and its two neighbours stand. A symbol is written at both its ends, so the neighbour on the
+        # left is read in the cell before, and begins its own length before that; on the right, in the cell behind.
+        # All of this and what follows costs a few passes over the occurrences, not over the corpus.
         l_u = int(lengths[u])
         here = from_the_left(positions, l_u) if u == v else positions
         second = here + l_u
@@ -138,12 +149,16 @@ class Miner:
         on_left, on_right = symbols[here - 1], symbols[after]
         kind = self._kinds(here)
 
-        outer = on_left != new  # elsewhere the left neighbour is the merge before, whose right side is `second`
+        # Pairs that the merge ends: (v, right) at `second` and (left, u) at `before`. Where two merges stand side by
+        # side, the left pair of the second is the pair at `second` of the first, and must not be counted twice.
+        outer = on_left != new
         lost = np.concatenate([at[second], at[before[outer]]])
         lost_kind = None if kind is None else np.concatenate([kind, kind[outer]])
         if self._runs is not None:
             lost, lost_kind = self._lose_runs(u, v, positions, here, second, lost, lost_kind)
         self.board.forget(lost, lost_kind)
+        # Pairs that it makes: (left, new) at `before` and (new, right) at `here`; none reaches over a separator, and
+        # (new, new) is listed once, as the right-hand pair of the first of the two.
         at[second] = -1
         at[here] = -1
         outer &= on_left != SEPARATOR
@@ -159,6 +174,7 @@ class Miner:
         return Merge(u, v, frequency, rate, score, here)
 
     def _start(self, index: PairIndex, prior: Prior) -> None:
+        # Count the pairs of the laid-out corpus: by the class of their episodes where it matters, else by position.
         n = len(index.left)
         if self._classed:
             pair = np.repeat(np.arange(n, dtype=np.int32), np.diff(index.first))
@@ -175,6 +191,7 @@ class Miner:
         ):
             for column, more in zip(counts, prior.pairs.get(both, (0, 0, 0)), strict=True):
                 column[place] += more
+        # Pairs below what they need are never looked at again, for counts only fall: the rest is numbered anew.
         length = self._lengths[index.left] + self._lengths[index.right]
         alive = np.flatnonzero(counts[0] >= self.board.needed[length])
         number = np.full(n + 1, -1, np.int32)
@@ -204,18 +221,22 @@ class Miner:
             key: x for (x, new); number of symbols + y for (new, y).
             kind: class of each; None when classes do not count.
         """
+        # A key for each possible pair with the new symbol, so that one count over the positions counts all of them:
+        # x for (x, new) and n + y for (new, y). This costs the positions, and twice the number of symbols.
         n = self._n_symbols
         length = np.tile(self._lengths[:n] + self._lengths[new], 2)
         counts = count(key, kind, 2 * n)
         if self._runs is not None:
             self._runs.measure(here, int(self._lengths[new]))
             self._recount(counts, n + new, from_the_left(positions[key == n + new], int(self._lengths[new])))
+        # Only pairs that may ever merge get a row; positions of the others keep no pair.
         alive = np.flatnonzero(counts[0] >= self.board.needed[length])
         number = np.full(2 * n, -1, np.int32)
         number[alive] = np.arange(len(alive), dtype=np.int32)
         code = number[key]
         listed = code >= 0
         code, positions = code[listed], positions[listed]
+        # Grouped by pair and ascending within it (the sort is stable): each pair's positions are one slice.
         order = np.argsort(code.astype(np.uint16) if len(alive) < 2**16 else code, kind="stable")
         size = np.bincount(code, minlength=len(alive))
         end = np.cumsum(size)
@@ -248,6 +269,9 @@ class Miner:
     ) -> tuple[Ints32, Classes | None]:
         """Replace the overlapping self-pairs among the lost ones by the disjoint ones that are lost."""
         assert self._runs is not None
+        # Overlapping self-pairs are no occurrences here, so what the caller lost of them is not counted. What is lost
+        # instead: a merge (u, u) dissolves whole runs of u; any other takes a symbol off the end of a run of u and off
+        # the beginning of a run of v, each of which loses a disjoint pair when its length was even.
         pairs, l_u, l_v = self.board.pairs, int(self._lengths[u]), int(self._lengths[v])
         single = (lost >= 0) & (pairs.left[lost] != pairs.right[lost])
         lost, kind = lost[single], None if kind is None else kind[single]

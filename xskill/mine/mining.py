@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from xskill.engines import Name, open_engine
 from xskill.errors import UsageError
 from xskill.mine.branches import Branches
 from xskill.mine.corpus import CodedCorpus, encode_episodes
 from xskill.mine.from_corpus import Questions, mine_corpus
-from xskill.mine.resume import encode_for, grow, rules_of
 from xskill.mine.rules import RuleOptions, choose
-from xskill.mine.tuning import FOLDS, Trial, grid_around, report, tune
 from xskill.records import Episode, Trajectory
 from xskill.streams.run import Run
 from xskill.tree.xtree import XTree
+
+if TYPE_CHECKING:
+    from xskill.mine.tuning import Trial
 
 
 def mine(
@@ -76,13 +77,11 @@ def mine(
             "--resume has no old episodes to test or choose by: leave out --preset, --auto, --sweep, "
             "--permutations, --bootstrap and --stratify, or mine the old and the new ones at once"
         )
-    chosen = rules_of(resume, rules) if resume is not None else choose(preset, rules)
     run = Run("mine", quiet=True) if run is None else run
-    branches = Branches(run, growing=resume is not None)
     if resume is not None:
-        corpus = encode_for(resume, trajectories, branches)
-    else:
-        corpus = encode_episodes(trajectories, branches=branches)
+        return _grown(resume, trajectories, rules, name, run)
+    chosen = choose(preset, rules)
+    corpus = encode_episodes(trajectories, branches=Branches(run))
     if corpus.n_duplicates:
         run.drop("repeated", corpus.n_duplicates)
     repeats = auto or on_trials is not None or permutations or bootstrap
@@ -90,6 +89,8 @@ def mine(
         questions = Questions(stratify, permutations, bootstrap, seed, runner)
         how_chosen: dict[str, Any] = {}
         if auto or on_trials is not None:
+            from xskill.mine.tuning import FOLDS, grid_around, report, tune  # few runs need it
+
             given = [option for option, value in rules.items() if value is not None]
             tuned, trials = tune(corpus, chosen, grid_around(given, chosen), seed, runner)
             if on_trials is not None:
@@ -99,12 +100,24 @@ def mine(
                 how_chosen = {"auto": {"trials": len(trials), "folds": FOLDS, "seed": seed}}
                 for line in report(trials):
                     run.note(line)
-        if resume is not None:
-            tree = grow(resume, corpus, chosen, name)
-        else:
-            tree = mine_corpus(corpus, chosen, questions, name=name, config=how_chosen, resumable=resumable)
+        tree = mine_corpus(corpus, chosen, questions, name=name, config=how_chosen, resumable=resumable)
     _note_environments(corpus, tree, run)
     return tree
+
+
+def _grown(
+    tree: XTree, trajectories: Iterable[Episode | Trajectory], rules: RuleOptions, name: str | None, run: Run
+) -> XTree:
+    """The tree, grown by these trajectories."""
+    from xskill.mine.resume import encode_for, grow, rules_of  # few runs need it
+
+    chosen = rules_of(tree, rules)
+    corpus = encode_for(tree, trajectories, Branches(run, growing=True))
+    if corpus.n_duplicates:
+        run.drop("repeated", corpus.n_duplicates)
+    grown = grow(tree, corpus, chosen, name)
+    _note_environments(corpus, grown, run)
+    return grown
 
 
 def _note_environments(corpus: CodedCorpus, tree: XTree, run: Run) -> None:

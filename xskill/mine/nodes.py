@@ -23,7 +23,7 @@ from xskill.records import Node, Slot
 def describe(
     corpus: CodedCorpus, sequence: Sequence, merges: list[Merge], counts: NodeTally, tables: Tables, rules: MineRules
 ) -> list[Node]:
-    """Node records in merge order, with every field of ALGORITHMS section 2 but the resampled ones."""
+    """Node records in merge order, with every field but the resampled ones (docs/methods/x-tree.md, nodes)."""
     shapes = Shapes.of(corpus, merges)
     nodes = []
     for index, routine in enumerate(_routines(corpus, sequence, merges, shapes, rules)):
@@ -55,8 +55,8 @@ def with_counts(nodes: list[Node], counts: NodeTally, tables: Tables, rules: Min
     if not nodes:
         return []
     replaced, episodes = counts.replaced, counts.episodes
-    known = counts.corpus[FAILED:].sum()
-    says_nothing = rules.successes_only or known == 0 or counts.corpus[SUCCEEDED] == counts.corpus.sum()
+    n_known = counts.corpus[FAILED:].sum()
+    says_nothing = rules.successes_only or n_known == 0 or counts.corpus[SUCCEEDED] == counts.corpus.sum()
     share = _exact(_share(replaced[:, SUCCEEDED], replaced[:, FAILED:].sum(axis=1)))
     low, high = wilson(episodes[:, SUCCEEDED], episodes[:, FAILED:].sum(axis=1))
     p = fisher(tables)

@@ -48,8 +48,8 @@ def classify(outcome: npt.NDArray[np.int8], rules: MineRules) -> Classes:
 
 def has_outcome(kind: Classes) -> npt.NDArray[np.bool_]:
     """Whether an outcome is known and counts."""
-    known: npt.NDArray[np.bool_] = (kind == OTHER) | (kind == GOOD)
-    return known
+    counts: npt.NDArray[np.bool_] = (kind == OTHER) | (kind == GOOD)
+    return counts
 
 
 def count(key: npt.NDArray[Any], kind: Classes | None, n: int) -> Counts:

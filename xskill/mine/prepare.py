@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from xskill.errors import NoSuccess
 from xskill.mine.corpus import CodedCorpus
 from xskill.mine.layout import PairIndex, Sequence, index_pairs, lay_out
-from xskill.mine.merges import Merge, Miner
+from xskill.mine.merges import Merge, Miner, StartingPoint
 from xskill.mine.outcomes import Classes
 from xskill.mine.rules import Gate, MineRules
 
@@ -28,8 +28,8 @@ class Prepared:
 
     def miner(self, classes: Classes, rules: MineRules, gates: Many[Gate] | None = None) -> Miner:
         """A miner at the start of its run."""
-        families = self.corpus.task_type.codes
-        return Miner(self.sequence, self.index, classes, families, self.expansions, rules, gates=gates)
+        start = StartingPoint(self.sequence, self.index, self.corpus.task_type.codes, self.expansions)
+        return Miner(start, classes, rules, gates=gates)
 
 
 def prepare(corpus: CodedCorpus, max_skills: int) -> Prepared:
@@ -45,14 +45,14 @@ def merge_all(prepared: Prepared, classes: Classes, rules: MineRules) -> list[Me
 
 def check_outcomes(corpus: CodedCorpus, rules: MineRules) -> None:
     """Raise :class:`NoSuccess` when no episode can have what is mined."""
-    known = int((corpus.outcome >= 0).sum())
+    n_known = int((corpus.outcome >= 0).sum())
     n_success = int((corpus.outcome == 1).sum())
     if rules.successes_only and n_success == 0:
         raise NoSuccess(f"--successes-only: none of the {corpus.n_episodes:,} episodes is a success")
-    if known and rules.outcome == "success" and n_success == 0:
+    if n_known and rules.outcome == "success" and n_success == 0:
         raise NoSuccess(
-            f"all {known:,} episodes with an outcome failed, so no skill can be mined; "
+            f"all {n_known:,} episodes with an outcome failed, so no skill can be mined; "
             "--outcome failure mines what the failures have in common"
         )
-    if known and rules.outcome == "failure" and n_success == known:
-        raise NoSuccess(f"--outcome failure: all {known:,} episodes with an outcome succeeded")
+    if n_known and rules.outcome == "failure" and n_success == n_known:
+        raise NoSuccess(f"--outcome failure: all {n_known:,} episodes with an outcome succeeded")

@@ -23,9 +23,9 @@ from xskill.records import Node
 
 def permute(outcome: npt.NDArray[np.int8], within: Ints32, rng: np.random.Generator) -> npt.NDArray[np.int8]:
     """Shuffle the known outcomes within each block; unknown ones stay unknown."""
-    known = np.flatnonzero(outcome >= 0)
-    by_block = known[np.argsort(within[known], kind="stable")]
-    shuffled = known[np.lexsort((rng.random(len(known)), within[known]))]
+    with_outcome = np.flatnonzero(outcome >= 0)
+    by_block = with_outcome[np.argsort(within[with_outcome], kind="stable")]
+    shuffled = with_outcome[np.lexsort((rng.random(len(with_outcome)), within[with_outcome]))]
     permuted = outcome.copy()
     permuted[by_block] = outcome[shuffled]
     return permuted

@@ -26,7 +26,7 @@ from xskill.mine.branches import Branches
 from xskill.mine.corpus import CodedCorpus, encode_episodes
 from xskill.mine.from_corpus import TreeFacts, tree_header
 from xskill.mine.layout import SEPARATOR, Sequence, index_pairs, lay_out
-from xskill.mine.merges import Merge, Miner
+from xskill.mine.merges import Merge, Miner, StartingPoint
 from xskill.mine.nodes import describe
 from xskill.mine.outcomes import IGNORED, Classes, Prior, classify
 from xskill.mine.residual import KEPT, Facts, Memory, Rest, Triple, added, recall, remembered, rest
@@ -80,15 +80,15 @@ def grow(tree: XTree, corpus: CodedCorpus, rules: MineRules, name: str | None = 
     symbol = {name: number for number, name in enumerate(_names(corpus, len(merges)))}
     prior = _prior(old, memory, symbol, rules)
     further = replace(rules, max_skills=max(rules.max_skills - len(merges), 0))
-    families, expansions = corpus.task_type.codes, _expansions(corpus, merges)
-    miner = Miner(sequence, index_pairs(sequence, least=1), classes, families, expansions, further, prior)
-    merges = [*merges, *miner.run()]
+    pairs = index_pairs(sequence, least=1)
+    start = StartingPoint(sequence, pairs, corpus.task_type.codes, _expansions(corpus, merges))
+    merges = [*merges, *Miner(start, classes, further, prior).run()]
     known_pairs = {(symbol[pair.left], symbol[pair.right]): pair for pair in memory.pairs if _both(pair, symbol)}
     taken = [known_pairs.get((merge.left, merge.right)) for merge in merges[len(tree.nodes) :]]
     old = _extended(old, taken, merges, len(corpus.tokens) + 1)
     counts = old + tally(corpus, gather(sequence, merges), merges, rules)
     nodes = describe(corpus, sequence, merges, counts, pooled(counts, rules), rules)
-    known = [_summed(before, now, counts, rules) for before, now in zip(tree.nodes, nodes, strict=False)]
+    grown = [_summed(before, now, counts, rules) for before, now in zip(tree.nodes, nodes, strict=False)]
     left = _left(memory.pairs, [pair for pair in taken if pair is not None], rest(corpus, _tiles(corpus, merges)))
     facts_now = TreeFacts(
         n_nodes=len(nodes),
@@ -109,7 +109,7 @@ def grow(tree: XTree, corpus: CodedCorpus, rules: MineRules, name: str | None = 
         stats={"lineage": [*facts.lineage, _ancestor(tree)]},
         extra=remembered(counts.replaced, left),
     )
-    return XTree(header, (*known, *nodes[len(known) :]))
+    return XTree(header, (*grown, *nodes[len(grown) :]))
 
 
 def _with_merges(corpus: CodedCorpus, tree: XTree, classes: Classes, rules: MineRules) -> tuple[Sequence, list[Merge]]:
@@ -191,8 +191,8 @@ def _by_type(node: Node) -> Counter[str]:
     return Counter({kind: count for kind, count in kinds if kind is not None})
 
 
-def _split(n: int, known: int, succeeded: int) -> Triple:
-    return n - known, known - succeeded, succeeded
+def _split(n: int, n_known: int, succeeded: int) -> Triple:
+    return n - n_known, n_known - succeeded, succeeded
 
 
 def _prior(old: NodeTally, memory: Memory, symbol: Mapping[str, int], rules: MineRules) -> Prior:
@@ -202,8 +202,8 @@ def _prior(old: NodeTally, memory: Memory, symbol: Mapping[str, int], rules: Min
     for pair in memory.pairs:
         if _both(pair, symbol):
             each = pair.disjoint if rules.self_pairs == "disjoint" else pair.adjacent
-            known = each[FAILED] + each[SUCCEEDED]
-            scored = (each[SUCCEEDED],) * 3 if rules.successes_only else (sum(each), known, each[mined])
+            n_known = each[FAILED] + each[SUCCEEDED]
+            scored = (each[SUCCEEDED],) * 3 if rules.successes_only else (sum(each), n_known, each[mined])
             counts[symbol[pair.left], symbol[pair.right]] = scored
     if rules.successes_only:
         return Prior(int(old.corpus[SUCCEEDED]), int(old.corpus[SUCCEEDED]), counts)
@@ -238,13 +238,13 @@ def _summed(before: Node, now: Node, counts: NodeTally, rules: MineRules) -> Nod
     """The tree's node with the counts of both; its rate is that of all replaced occurrences."""
     mined = SUCCEEDED if rules.outcome == "success" else FAILED
     row = counts.replaced[int(before.id[1:])]
-    known, everywhere = int(row[FAILED:].sum()), counts.corpus[FAILED:].sum()
+    n_known, everywhere = int(row[FAILED:].sum()), counts.corpus[FAILED:].sum()
     rate = 1.0
     if now.frequency == 0:
         same = {name: getattr(before, name) for name in (*_KEPT, "frequency", "score", "outcome_rate")}
         return msgspec.structs.replace(now, **same)
     if not rules.successes_only and counts.corpus[mined] < everywhere:
-        rate = int(row[mined]) / known if known else float(counts.corpus[mined] / everywhere)
+        rate = int(row[mined]) / n_known if n_known else float(counts.corpus[mined] / everywhere)
     frequency = (before.frequency or 0) + (now.frequency or 0)
     return msgspec.structs.replace(
         now,
@@ -258,9 +258,9 @@ def _summed(before: Node, now: Node, counts: NodeTally, rules: MineRules) -> Nod
 def _left(old: Many[Rest], taken: Many[Rest], new: Many[Rest]) -> list[Rest]:
     """The pairs of old and new episodes that no merge took, the most frequent first."""
     gone = {(pair.left, pair.right) for pair in taken}
-    found = {(pair.left, pair.right): pair for pair in old if (pair.left, pair.right) not in gone}
+    left_over = {(pair.left, pair.right): pair for pair in old if (pair.left, pair.right) not in gone}
     for pair in new:
         both = (pair.left, pair.right)
-        found[both] = added(found[both], pair) if both in found else pair
-    ordered = sorted(found.values(), key=lambda pair: (-sum(pair.adjacent), pair.left, pair.right))
+        left_over[both] = added(left_over[both], pair) if both in left_over else pair
+    ordered = sorted(left_over.values(), key=lambda pair: (-sum(pair.adjacent), pair.left, pair.right))
     return ordered[:KEPT]

@@ -14,6 +14,7 @@ class Runs:
     """Length of each run, kept at its first and last symbol."""
 
     def __init__(self, sequence: Sequence) -> None:
+        # Both edges of a run hold its length, so that taking a symbol off either edge touches two cells and no more.
         self._size = np.ones(len(sequence.symbols), np.int32)
         starts = np.arange(len(sequence.symbols)) if sequence.starts is None else sequence.starts
         spans = sequence.symbols[starts]
@@ -30,6 +31,7 @@ class Runs:
 
     def measure(self, positions: Ints32, length: int) -> None:
         """Write down the runs of a new symbol of ``length`` that stands at the ascending positions."""
+        # Equal neighbours stand exactly one length apart; any larger step begins a run.
         begins = np.flatnonzero(np.concatenate([[True], positions[1:] - positions[:-1] != length]))
         size = np.diff(np.append(begins, len(positions))).astype(np.int32)
         self._size[positions[begins]] = size
@@ -50,6 +52,8 @@ class Runs:
         Returns:
             Those edges whose run thereby loses a disjoint pair.
         """
+        # The new edge is one symbol inward and the other edge where it was: both get the new length. A run of even
+        # length m held m / 2 disjoint pairs and now holds one less; an odd one loses only its left-over symbol.
         edges = edges[self._size[edges] > 1]
         size = self._size[edges]
         self._size[edges + inward] = size - 1

@@ -1,4 +1,4 @@
-"""Which object flows through a routine: its slots unified over all occurrences (ALGORITHMS section 2, ``pattern``)."""
+"""Which object flows through a routine: its slots unified over all occurrences (docs/methods/x-tree.md, patterns)."""
 
 from __future__ import annotations
 
@@ -90,13 +90,13 @@ def find_slots(steps: Ints32, expansion: Sequence[str], values: ArgumentValues) 
 def pattern(expansion: Sequence[str], slots: Iterable[Slot]) -> str:
     """The actions with their slots; a variable with one value shows it where it first stands."""
     shown: list[list[str]] = [[] for _ in expansion]
-    told: set[tuple[str, str]] = set()
+    shown_values: set[tuple[str, str]] = set()
     for slot in slots:
         text = slot.constant or ""
         if slot.variable is not None:
             text = f"?{slot.variable}"
-            if slot.constant is not None and (slot.variable, slot.constant) not in told:
-                told.add((slot.variable, slot.constant))
+            if slot.constant is not None and (slot.variable, slot.constant) not in shown_values:
+                shown_values.add((slot.variable, slot.constant))
                 text += f"={slot.constant}"
         shown[slot.step].append(text)
     return chain(f"{token}({', '.join(args)})" if args else token for token, args in zip(expansion, shown, strict=True))

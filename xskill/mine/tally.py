@@ -111,10 +111,10 @@ def _task_types(corpus: CodedCorpus, occurrences: Occurrences, n: int, rules: Mi
     names = corpus.task_type.names
     cell = occurrences.holder_node[counted].astype(np.int64) * max(len(names), 1) + kinds[counted]
     cells, episodes = np.unique(cell, return_counts=True)
-    found: list[Counter[str]] = [Counter() for _ in range(n)]
+    types_of: list[Counter[str]] = [Counter() for _ in range(n)]
     for cell, count in zip(cells.tolist(), episodes.tolist(), strict=True):
-        found[cell // len(names)][names[cell % len(names)]] = count
-    return found
+        types_of[cell // len(names)][names[cell % len(names)]] = count
+    return types_of
 
 
 def mined_outcome(outcome: npt.NDArray[np.int8], rules: MineRules) -> npt.NDArray[np.int8]:
@@ -125,8 +125,8 @@ def mined_outcome(outcome: npt.NDArray[np.int8], rules: MineRules) -> npt.NDArra
 def stratified(occurrences: Occurrences, n: int, has: npt.NDArray[np.int8], strata: Ints32) -> Tables:
     """Tables of ``n`` nodes against an outcome (1 has it, 0 not, -1 unknown), one for each stratum."""
     n_strata = int(strata.max(initial=0)) + 1
-    known = has[occurrences.holder_episode] >= 0
-    node, episode = occurrences.holder_node[known], occurrences.holder_episode[known]
+    with_outcome = has[occurrences.holder_episode] >= 0
+    node, episode = occurrences.holder_node[with_outcome], occurrences.holder_episode[with_outcome]
     cell = node.astype(np.int64) * n_strata + strata[episode]
     shape = (n, n_strata)
     return Tables(

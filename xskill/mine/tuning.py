@@ -109,15 +109,15 @@ def tune(
     check_outcomes(corpus, rules)
     corpus = _bounded(corpus, seed)
     fold = folds(corpus, seed)
-    known = corpus.outcome[corpus.outcome >= 0]
-    differ = len(np.unique(known)) > 1 and not rules.successes_only
+    outcomes = corpus.outcome[corpus.outcome >= 0]
+    differ = len(np.unique(outcomes)) > 1 and not rules.successes_only
     exponents = grid.p_success if differ else (rules.p_success,)
     runs = list(product(range(int(fold.max(initial=0)) + 1), exponents))
     gates = [Gate(eta, least) for eta, least in product(grid.eta, grid.min_frequency)]
     task = partial(_run, prepare(corpus, rules.max_skills), rules, gates, fold, runs)
     scores: dict[tuple[Gate, float], list[Scores]] = defaultdict(list)
-    for (_, exponent), found in zip(runs, engine.map(task, len(runs)), strict=True):
-        for gate, each in found.items():
+    for (_, exponent), by_gate in zip(runs, engine.map(task, len(runs)), strict=True):
+        for gate, each in by_gate.items():
             scores[gate, exponent].append(each)
     trials = _trials(scores, len(corpus.steps), exponents, gates, differ)
     best = next(trial for trial in trials if trial.chosen)
@@ -180,10 +180,10 @@ def _run(
         check_outcomes(corpus.select(np.flatnonzero(~held)), rules)
     except NoSuccess:
         return dict.fromkeys(gates, score(prepared, [], held))
-    found: dict[Gate, Scores] = {}
+    by_gate: dict[Gate, Scores] = {}
     for explored in explore(prepared, classes, rules, gates):
-        found.update(dict.fromkeys(explored.gates, score(prepared, explored.merges, held)))
-    return found
+        by_gate.update(dict.fromkeys(explored.gates, score(prepared, explored.merges, held)))
+    return by_gate
 
 
 def _trials(

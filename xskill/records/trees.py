@@ -45,7 +45,7 @@ class Slot(Record, frozen=True, kw_only=True):
 
 
 class Node(Record, frozen=True, kw_only=True, tag_field="schema", tag="xskill.node/1"):
-    """One merge of an X-Tree (ALGORITHMS section 2); a superset of the authors' released node."""
+    """One merge of an X-Tree; a superset of the authors' released node."""
 
     id: str
     children: tuple[str, str]

@@ -1,4 +1,4 @@
-"""The rollout tree: the prefix trie of each question's trajectories (ALGORITHMS section 4, 5 step 2).
+"""The rollout tree: the prefix trie of each question's trajectories (docs/methods/tree-opsd.md).
 
 A node is a turn; it equals a sibling when their actions and observations are byte-equal. All questions
 are built at once, level by level and vectorised, and only as deep as trajectories still share nodes:

@@ -81,7 +81,7 @@ def _routine(node: Node) -> Text:
 
 def _steps(node: Node) -> Iterator[Text]:
     """Each token with its slots: a variable that other slots share, a constant, or the usual values."""
-    told: set[str | None] = set()
+    explained: set[str | None] = set()
     slots: dict[int, list[Slot]] = defaultdict(list)
     for slot in node.slots or []:
         slots[slot.step].append(slot)
@@ -92,21 +92,21 @@ def _steps(node: Node) -> Iterator[Text]:
             names = [f"?{slot.variable}" if slot.constant is None else slot.constant for slot in here]
             text.append(f"({clean_line(', '.join(names))})", style="bold")
         for slot in here:
-            if slot.constant is None and slot.values and slot.variable not in told:
-                told.add(slot.variable)
+            if slot.constant is None and slot.values and slot.variable not in explained:
+                explained.add(slot.variable)
                 usual = ", ".join(f"{value} {count(n)}" for value, n in slot.values[:MOST_VALUES])
                 text.append(f"   ?{clean_line(slot.variable or '')}: {clean_line(usual)}", style="dim")
         yield text
 
 
 def _facts(row: Routine, base: float | None, lift: str) -> list[str]:
-    found = []
+    texts = []
     if row.share is not None:
-        found.append(f"covers {share(row.share)} of the actions of episodes with the mined outcome, as a whole tile")
+        texts.append(f"covers {share(row.share)} of the actions of episodes with the mined outcome, as a whole tile")
     if row.rate is not None:
         whose = "its episodes" if row.node.episodes is not None else "its occurrences"
         against = "" if base is None else f", of all episodes {percent(base)}"
-        found.append(f"success of {whose} {percent(row.rate)} {interval(row.low, row.high)}{against}")
+        texts.append(f"success of {whose} {percent(row.rate)} {interval(row.low, row.high)}{against}")
     if row.lift is not None:
-        found.append(f"{lift} {factor(row.lift)}")
-    return found + [fact for fact in wide_facts(row) if not fact.startswith("interval")]
+        texts.append(f"{lift} {factor(row.lift)}")
+    return texts + [fact for fact in wide_facts(row) if not fact.startswith("interval")]

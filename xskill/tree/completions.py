@@ -76,8 +76,8 @@ def _is_assistants(message: Any) -> bool:
 
 def _of_text(text: str, blocks: bool) -> list[Part]:
     text = _THINKING.sub("", text)
-    if blocks and (found := [block.strip() for block in _BLOCK.findall(text)]):
-        return [Part(block, (block,)) for block in found if block]
+    if blocks and (fenced := [block.strip() for block in _BLOCK.findall(text)]):
+        return [Part(block, (block,)) for block in fenced if block]
     text, tags = _TOOL_CALL.subn(lambda match: "\n" + " ".join(match.group(1).split()) + "\n", text)
     text = _FENCE.sub("", text)
     named = [(line, _from_line(line)) for line in text.splitlines() if not _NO_ACTION.match(line)]

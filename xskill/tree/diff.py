@@ -94,10 +94,10 @@ def coverage(trees: tuple[XTree, XTree], episodes: Iterable[Episode]) -> dict[st
     for episode in episodes:
         n += 1
         for which in (0, 1):
-            found = own_tiles(episode, ready[which])
-            covered[which] += sum(piece.length for piece in found if piece.node is not None)
-            tiles[which] += len(found)
-        actions += sum(piece.length for piece in found)
+            pieces = own_tiles(episode, ready[which])
+            covered[which] += sum(piece.length for piece in pieces if piece.node is not None)
+            tiles[which] += len(pieces)
+        actions += sum(piece.length for piece in pieces)
     shares = [part / actions if actions else None for part in covered]
     return {"episodes": n, "actions": actions, "coverage": shares, "tiles": tiles}
 
@@ -128,7 +128,7 @@ def as_json(difference: TreeDifference, old: XTree, new: XTree, tiled: dict[str,
 def render(difference: TreeDifference, old: XTree, new: XTree, tiled: dict[str, Any] | None, top: int) -> str:
     """The difference as lines: ``+`` new, ``-`` gone, ``~`` changed; ``top`` of each, 0 for all."""
     kinds = (difference.added, "new"), (difference.removed, "gone"), (difference.changed, "changed")
-    counts = ", ".join(f"{count(len(found))} {kind}" for found, kind in kinds)
+    counts = ", ".join(f"{count(len(changes))} {kind}" for changes, kind in kinds)
     lines = [f"nodes {count(difference.n_old)} → {count(difference.n_new)}: {counts}, {count(difference.same)} same"]
     if tiled is not None:
         was, now = tiled["coverage"]

@@ -58,6 +58,7 @@ def encode_all(tiler: Tiler, episodes: Sequence[Sequence[str]]) -> Tilings:
     line = np.full(first[-1] + len(episodes), GAP, np.int16 if tiler.width < NARROW else np.int32)
     line[cell] = np.minimum(symbols, unknown)
     tops = replay(line, tiler.pairs, cells_of(line, tiler.n_primitives)).line[cell]
+    # Back from cells to steps; where the shared symbol is left over, the token's own symbol comes back.
     kept = np.flatnonzero(tops >= 0)  # the others lie inside a node that begins before them
     symbol = np.where(tops == unknown, symbols, tops)[kept]
     position = np.arange(first[-1]) - np.repeat(first[:-1], lengths)
@@ -66,6 +67,7 @@ def encode_all(tiler: Tiler, episodes: Sequence[Sequence[str]]) -> Tilings:
 
 def as_json(tiler: Tiler, tilings: Tilings) -> list[bytes]:
     """Each piece as JSON, as :func:`xskill.tree.tiles.as_tiles` would have it. [p]"""
+    # The same few (symbol, place) come again and again: each is packed once and looked up by one integer.
     stride = int(tilings.position.max(initial=0)) + 1
     json_of = _JsonOf(tiler, tilings.tokens, stride)
     return list(map(json_of.__getitem__, (tilings.symbol * stride + tilings.position).tolist()))

@@ -24,9 +24,9 @@ def matched_steps(gold: Gold, parts: Sequence[Part]) -> int:
         read_to = 0  # a message that begins further down the same text ends nowhere else
         for at in sorted(reached):
             if kind != "respond" or at >= read_to:
-                found = _ends(places, at, gold, action, token, kind)
-                ends.update(found)
-                read_to = max(read_to, *found, at)
+                stops = _ends(places, at, gold, action, token, kind)
+                ends.update(stops)
+                read_to = max(read_to, *stops, at)
         reached = places.open(ends)
         if not reached:
             return matched
@@ -45,13 +45,13 @@ class _Places:
 
     def open(self, reached: Iterable[int]) -> set[int]:
         """The places at which the next action may begin: text beside a call may be passed over."""
-        found: set[int] = set()
+        places: set[int] = set()
         for at in reached:
-            found.add(at)
+            places.add(at)
             while at < len(self.lines) and self.part[at].aside and self.starts(at):
                 at = self.stop[at]
-                found.add(at)
-        return found
+                places.add(at)
+        return places
 
     def starts(self, at: int) -> bool:
         """Whether a part begins there."""
@@ -62,17 +62,17 @@ def _ends(places: _Places, at: int, gold: Gold, action: str, token: str, kind: K
     """Where the next action begins when this gold action is read from line ``at`` on; nothing when it is not there."""
     if at == len(places.lines):
         return []
-    stop, found = places.stop[at], []
+    stop, ends = places.stop[at], []
     if _same(places.lines[at], action, token, kind, gold):
-        found = list(range(at + 1, stop + 1)) if kind == "respond" else [at + 1]
+        ends = list(range(at + 1, stop + 1)) if kind == "respond" else [at + 1]
     if "\n" in action:
         own = parse_actions(action)
         if len(own) > 1 and list(map(_plain, places.lines[at : at + len(own)])) == list(map(_plain, own)):
-            found.append(at + len(own))
+            ends.append(at + len(own))
     whole = kind == "command" and stop - at > 1 and places.starts(at)
     if whole and _same(places.part[at].text, action, token, kind, gold):
-        found.append(stop)
-    return found
+        ends.append(stop)
+    return ends
 
 
 def _same(raw: str, action: str, token: str, kind: Kind, gold: Gold) -> bool:

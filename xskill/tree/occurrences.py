@@ -66,24 +66,24 @@ class Excerpt:
 def excerpts_of(episodes: Sequence[Trajectory], tiler: Tiler, choices: InstanceChoices) -> list[Excerpt]:
     """The spans in output order: every node of the derivation of every tile, and whole trajectories mixed in."""
     rng = np.random.default_rng(choices.seed)
-    found = [
+    excerpts = [
         Excerpt(index, start, tiler.nodes[node].length, node, tiler.nodes[node].depth)
         for index, episode in enumerate(episodes)
         for node, start in _occurrences(episode, tiler)
     ]
     if choices.dedupe:
-        found = _distinct(found, episodes)
+        excerpts = _distinct(excerpts, episodes)
     if choices.max_per_node is not None:
-        found = _sampled(found, choices.max_per_node, rng)
+        excerpts = _sampled(excerpts, choices.max_per_node, rng)
     if choices.ablation == "random-span":
-        found = [_moved(span, episodes[span.episode], rng) for span in found]
+        excerpts = [_moved(span, episodes[span.episode], rng) for span in excerpts]
     if choices.curriculum == "depth":
-        found.sort(key=lambda span: span.depth)
-    wanted = min(len(episodes), round(len(found) * choices.mix / (1 - choices.mix)))
+        excerpts.sort(key=lambda span: span.depth)
+    wanted = min(len(episodes), round(len(excerpts) * choices.mix / (1 - choices.mix)))
     if wanted:
         chosen = sorted(rng.choice(len(episodes), wanted, replace=False).tolist())
-        found = _spread(found, [_whole(index, episodes[index]) for index in chosen])
-    return found
+        excerpts = _spread(excerpts, [_whole(index, episodes[index]) for index in chosen])
+    return excerpts
 
 
 def _occurrences(episode: Trajectory, tiler: Tiler) -> Iterator[tuple[int, int]]:
@@ -114,10 +114,10 @@ def _distinct(spans: list[Excerpt], episodes: Sequence[Trajectory]) -> list[Exce
 
 def _histories(episode: Trajectory) -> list[bytes]:
     """Digest of what was known before each step, and after the last."""
-    found = [_digest(b"", [episode.task, episode.initial_observation])]
+    digests = [_digest(b"", [episode.task, episode.initial_observation])]
     for step in episode.steps or []:
-        found.append(_digest(found[-1], [step.action, step.observation]))
-    return found
+        digests.append(_digest(digests[-1], [step.action, step.observation]))
+    return digests
 
 
 def _digest(before: bytes, texts: Sequence[str | None]) -> bytes:
@@ -212,9 +212,9 @@ def build(
         BadRecord: a branch that claims to have copied more actions than it has.
     """
     profiles = Profiles(profile)
-    known = [profiles.of(episode) for episode in episodes]
+    profile_of = [profiles.of(episode) for episode in episodes]
     for span in excerpts_of(episodes, tiler, choices):
-        yield _instance(episodes[span.episode], span, tiler, choices, template, known[span.episode])
+        yield _instance(episodes[span.episode], span, tiler, choices, template, profile_of[span.episode])
 
 
 def _instance(

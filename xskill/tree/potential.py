@@ -27,7 +27,7 @@ def potentials(bonus: Bonus, actions: Sequence[str], ends: Sequence[int], scale:
     """
     inside = {pair for node in bonus.tiler.nodes for pair in zip(node.expansion, node.expansion[1:], strict=False)}
     first, last = bonus.tiler.n_primitives, bonus.tiler.width - 1
-    found: list[float] = []
+    values: list[float] = []
     settled: set[int] = set()
     start = done = 0
     for end in ends[:-1]:
@@ -38,8 +38,8 @@ def potentials(bonus: Bonus, actions: Sequence[str], ends: Sequence[int], scale:
                 start = position
         done = end
         symbols = settled.union(symbol for symbol, _ in encode(bonus.tiler, actions[start:end]))
-        found.append(scale * sum(sorted(bonus.worth[symbol - first] for symbol in symbols if first <= symbol < last)))
-    return [*found, 0.0] if ends else []
+        values.append(scale * sum(sorted(bonus.worth[symbol - first] for symbol in symbols if first <= symbol < last)))
+    return [*values, 0.0] if ends else []
 
 
 def shaping_terms(phi: Sequence[float], gamma: float) -> list[float]:

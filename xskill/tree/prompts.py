@@ -47,10 +47,10 @@ def read_template(path: str) -> PromptTemplate:
         raise NoInput(f"{path}: cannot read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"{path}: not valid TOML: {error}") from None
-    known = [field.name for field in fields(PromptTemplate)]
+    names = [field.name for field in fields(PromptTemplate)]
     for key, text in value.items():
-        if key not in known or not isinstance(text, str):
-            raise UsageError(f"{path}: {key}: expected a text under one of {', '.join(known)}")
+        if key not in names or not isinstance(text, str):
+            raise UsageError(f"{path}: {key}: expected a text under one of {', '.join(names)}")
     return PromptTemplate(**value)
 
 

@@ -126,11 +126,11 @@ def shaped(
     endings = [b',"skipped":"%b"}' % SKIPPED.encode()] * len(group_of)
     pack = msgspec.json.Encoder().encode
     for places in _members(group_of):
-        known = [place for place in places if not isnan(outcomes[place])]
-        if known:
-            rate = fsum(successes[place] for place in known) / len(known)
-            group = shape_group([outcomes[i] for i in known], [bonuses[i] for i in known], shaping, success=rate)
-            for place, reward, advantage in zip(known, group.rewards, group.advantages, strict=True):
+        rated = [place for place in places if not isnan(outcomes[place])]
+        if rated:
+            rate = fsum(successes[place] for place in rated) / len(rated)
+            group = shape_group([outcomes[i] for i in rated], [bonuses[i] for i in rated], shaping, success=rate)
+            for place, reward, advantage in zip(rated, group.rewards, group.advantages, strict=True):
                 more = {"bonus_weight": group.weight, "shaped_reward": reward, "advantage": advantage}
                 endings[place] = b"," + pack(more)[1:]
     ending = iter(endings)
@@ -155,15 +155,15 @@ def _blocks(rollouts: Iterable[tuple[bytes, RewardRollout]]) -> Iterator[list[tu
 
 def _tiled(episodes: Sequence[Sequence[str]], bonus: Bonus) -> tuple[tuple[bytes, ...], list[float]]:
     """Of each list of actions ``,"tiles":[…],"bonus":…``, and the bonus."""
-    found = encode_all(bonus.tiler, episodes)
+    tilings = encode_all(bonus.tiler, episodes)
     n_nodes = len(bonus.worth)
-    node = found.symbol - bonus.tiler.n_primitives
-    episode = np.repeat(np.arange(len(episodes)), np.diff(found.start))
+    node = tilings.symbol - bonus.tiler.n_primitives
+    episode = np.repeat(np.arange(len(episodes)), np.diff(tilings.start))
     held = np.unique((episode * n_nodes + node)[(node >= 0) & (node < n_nodes)])  # each node of an episode once
     worths = np.array(bonus.worth)[held % n_nodes].tolist() if n_nodes else []
     first = np.searchsorted(held, np.arange(len(episodes) + 1) * n_nodes).tolist()
     values = [bonus.of_worths(worths[first[i] : first[i + 1]], len(actions)) for i, actions in enumerate(episodes)]
-    texts, start, pack = as_json(bonus.tiler, found), found.start.tolist(), msgspec.json.Encoder().encode
+    texts, start, pack = as_json(bonus.tiler, tilings), tilings.start.tolist(), msgspec.json.Encoder().encode
     added = (
         b',"tiles":[%b],"bonus":%b' % (b",".join(texts[start[i] : start[i + 1]]), pack(value))
         for i, value in enumerate(values)

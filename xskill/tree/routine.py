@@ -18,11 +18,11 @@ def links(expansion: Iterable[str]) -> list[str]:
     >>> links(["open<door>", "connect<device>", "connect<device>"])
     ['open<door>', 'connect<device> ×2']
     """
-    found = []
+    chain_links = []
     for token, run in groupby(expansion):
         n = sum(1 for _ in run)
-        found.append(clean_line(token) + (f" ×{n}" if n > 1 else ""))
-    return found
+        chain_links.append(clean_line(token) + (f" ×{n}" if n > 1 else ""))
+    return chain_links
 
 
 def chain(expansion: Iterable[str]) -> str:

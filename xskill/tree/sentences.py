@@ -58,27 +58,27 @@ def hint(summary: Summary) -> list[str]:
 def wide_facts(row: Routine) -> list[str]:
     """Every number of a node that the columns leave out."""
     node = row.node
-    found = [f"depth {node.depth}", f"length {node.length}", f"count {count(node.count)}"]
+    texts = [f"depth {node.depth}", f"length {node.length}", f"count {count(node.count)}"]
     if node.frequency is not None:
-        found.append(f"frequency {count(node.frequency)}")
+        texts.append(f"frequency {count(node.frequency)}")
     if node.score is not None:
-        found.append(f"score {node.score:,.6g}")
+        texts.append(f"score {node.score:,.6g}")
     if node.success is not None:
-        found.append(f"success at merge {percent(node.success)}")
+        texts.append(f"success at merge {percent(node.success)}")
     if node.episodes_known is not None:
-        found.append(f"{count(node.episodes_success)} of {count(node.episodes_known)} episodes succeed")
+        texts.append(f"{count(node.episodes_success)} of {count(node.episodes_known)} episodes succeed")
     if row.rate is not None:
-        found.append(f"interval {interval(row.low, row.high)}")
+        texts.append(f"interval {interval(row.low, row.high)}")
     if node.tiles is not None:
-        found.append(f"tiles {count(node.tiles)}, in successes {count(node.tiles_success)}")
+        texts.append(f"tiles {count(node.tiles)}, in successes {count(node.tiles_success)}")
     if node.task_types:
-        found.append(plural(len(node.task_types), "task type"))
+        texts.append(plural(len(node.task_types), "task type"))
     for name, value in (("p", node.p_value), ("q", node.q_value), ("adjusted p", node.p_adjusted)):
         if value is not None:
-            found.append(f"{name} {p_value(value)}")
+            texts.append(f"{name} {p_value(value)}")
     if node.stability is not None:
-        found.append(f"stability {share(node.stability)}")
-    return found
+        texts.append(f"stability {share(node.stability)}")
+    return texts
 
 
 def notes(row: Routine, summary: Summary, above: Mapping[str, list[str]]) -> list[list[str]]:
@@ -87,11 +87,11 @@ def notes(row: Routine, summary: Summary, above: Mapping[str, list[str]]) -> lis
     ``above`` gives the parents of each node.
     """
     wanted, node = summary.wanted, row.node
-    found = []
+    lines = []
     if wanted.wide:
-        found.append(wide_facts(row))
+        lines.append(wide_facts(row))
     if wanted.example and node.example:
-        found.append(["e.g. " + clean_line(node.example[0]), *map(clean_line, node.example[1:])])
+        lines.append(["e.g. " + clean_line(node.example[0]), *map(clean_line, node.example[1:])])
     if wanted.parents and (whole := above.get(node.id)):
-        found.append(["part of " + clean_line(whole[0]), *map(clean_line, whole[1:])])
-    return found
+        lines.append(["part of " + clean_line(whole[0]), *map(clean_line, whole[1:])])
+    return lines

@@ -137,11 +137,11 @@ def tokens(line: str, *, faint: bool = False) -> Text:
 
 def _columns(summary: Summary, rows: list[Routine], bar: int, gap: int) -> list[NumberColumn]:
     base = summary.corpus.base_rate
-    found = []
+    columns = []
 
     def add(title: str, cell: Callable[[Routine], Text]) -> None:
         width = max(len(title), *(cell(row).cell_len for row in rows))
-        found.append(NumberColumn(title, gap + width, cell))
+        columns.append(NumberColumn(title, gap + width, cell))
 
     if any(row.share is not None for row in rows):
         add("covers", lambda row: Text(share(row.share)))
@@ -150,7 +150,7 @@ def _columns(summary: Summary, rows: list[Routine], bar: int, gap: int) -> list[
         add("in successes", lambda row: Text(share(row.in_success)))
         add("in failures", lambda row: Text(share(row.in_failure)))
         add("difference", lambda row: Text(points(row.contrast), style=verdict(row, base)))
-        return found
+        return columns
     if any(row.rate is not None for row in rows):
         axis = axis_of(rows, base)
         ends = percent(axis[0]), percent(axis[1])
@@ -161,7 +161,7 @@ def _columns(summary: Summary, rows: list[Routine], bar: int, gap: int) -> list[
             "lift" if summary.tree.header.outcome == "success" else "fail lift",
             lambda row: Text(factor(row.lift), style=verdict(row, base)),
         )
-    return found
+    return columns
 
 
 def axis_of(rows: list[Routine], base: float | None) -> tuple[float, float]:

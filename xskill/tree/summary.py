@@ -136,14 +136,14 @@ def corpus_of(tree: XTree) -> MinedCorpus:
         return value if isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0 else None
 
     before, after, covered = number("steps"), number("symbols"), number(f"steps_{tree.header.outcome}")
-    known, good = number("episodes_known"), number("episodes_success")
+    n_known, good = number("episodes_known"), number("episodes_success")
     return MinedCorpus(
         episodes=tree.header.corpus.n_trajectories,
         base_rate=number("base_rate"),
         steps_covered=int(covered) if covered else None,
         compression=before / after if before and after else None,
-        n_success=None if known is None or good is None else int(good),
-        n_failure=None if known is None or good is None else int(max(0, known - good)),
+        n_success=None if n_known is None or good is None else int(good),
+        n_failure=None if n_known is None or good is None else int(max(0, n_known - good)),
     )
 
 
@@ -168,23 +168,23 @@ def routine(node: Node, tree: XTree, corpus: MinedCorpus) -> Routine:
         tiles = node.tiles - (node.tiles_success or 0) if failure else node.tiles_success or 0
         weight = float(tiles * node.length)
     if node.episodes is None:
-        n = known = node.count
+        n = n_known = node.count
         rate = success_rate(node, tree)
-        k = 0 if rate is None else round(rate * known)
+        k = 0 if rate is None else round(rate * n_known)
     else:
-        n, known, k = node.episodes, node.episodes_known or 0, node.episodes_success or 0
-        rate = k / known if known and corpus.base_rate != 1 else None
+        n, n_known, k = node.episodes, node.episodes_known or 0, node.episodes_success or 0
+        rate = k / n_known if n_known and corpus.base_rate != 1 else None
     low, high = node.success_low, node.success_high
     if rate is None:
         low = high = None
     elif low is None or high is None:
         from xskill.gate.intervals import wilson  # brings numpy: only a tree without intervals pays for it
 
-        low, high = wilson(k, known, ALPHA)
+        low, high = wilson(k, n_known, ALPHA)
     return Routine(
         node=node,
         n=n,
-        known=known,
+        known=n_known,
         rate=rate,
         low=low,
         high=high,
@@ -192,7 +192,7 @@ def routine(node: Node, tree: XTree, corpus: MinedCorpus) -> Routine:
         weight=weight,
         share=weight / corpus.steps_covered if corpus.steps_covered and node.tiles is not None else None,
         in_success=k / corpus.n_success if corpus.n_success and node.episodes is not None else None,
-        in_failure=(known - k) / corpus.n_failure if corpus.n_failure and node.episodes is not None else None,
+        in_failure=(n_known - k) / corpus.n_failure if corpus.n_failure and node.episodes is not None else None,
         task_type=_dominant(node),
     )
 

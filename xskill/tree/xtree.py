@@ -64,12 +64,12 @@ def child_nodes(node: Node, nodes: Mapping[str, Node]) -> list[Node]:
 
 def parents(tree: XTree) -> dict[str, list[str]]:
     """Ids of the nodes that each node is a child of, in merge order; roots of the merge graph have none."""
-    found: dict[str, list[str]] = {node.id: [] for node in tree.nodes}
+    above: dict[str, list[str]] = {node.id: [] for node in tree.nodes}
     for node in tree.nodes:
         for child in dict.fromkeys(node.children):
-            if child in found:
-                found[child].append(node.id)
-    return found
+            if child in above:
+                above[child].append(node.id)
+    return above
 
 
 def roots(tree: XTree) -> list[Node]:

@@ -77,8 +77,8 @@ _QUANTILES = {"min": 0.0, "q25": 0.25, "median": 0.5, "q75": 0.75, "max": 1.0}
 
 def success_rate(outcomes: Counter[bool | None]) -> float | None:
     """Successes / episodes with an outcome; None when there is none."""
-    known = outcomes[True] + outcomes[False]
-    return outcomes[True] / known if known else None
+    n_known = outcomes[True] + outcomes[False]
+    return outcomes[True] / n_known if n_known else None
 
 
 def by_count(counts: Counter[Any]) -> list[tuple[Any, int]]:
@@ -94,7 +94,7 @@ def render(statistics: Statistics, top: int) -> str:
     """The counts as plain text for people."""
     counts = _outcomes(statistics.outcomes)
     rate = success_rate(statistics.outcomes)
-    told = "" if rate is None else f" ({rate:.0%} of those with an outcome)"
+    won = "" if rate is None else f" ({rate:.0%} of those with an outcome)"
     lengths = ", ".join(f"{name} {statistics.quantile(share)}" for name, share in _QUANTILES.items())
     summary = [
         (
@@ -105,7 +105,7 @@ def render(statistics: Statistics, top: int) -> str:
         ("steps", f"{statistics.steps:,}"),
         (
             "outcomes",
-            f"{counts['successes']:,} successes{told}, {counts['failures']:,} failures, {counts['unknown']:,} unknown",
+            f"{counts['successes']:,} successes{won}, {counts['failures']:,} failures, {counts['unknown']:,} unknown",
         ),
         ("length", lengths),
         ("vocabulary", f"{len(statistics.tokens):,} tokens"),

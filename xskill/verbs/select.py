@@ -63,13 +63,13 @@ class _Test:
             )
         self._text = text
         self._invert = invert
-        known = {column.name: column for column in columns_of(kind)}
-        derived = {name: spec for name, spec in _STEPS.items() if spec[0] in known}
+        columns = {column.name: column for column in columns_of(kind)}
+        derived = {name: spec for name, spec in _STEPS.items() if spec[0] in columns}
         for name in names:
-            if name not in known and name not in derived:
-                raise UsageError(f"filter: no column {name!r}; there are {', '.join([*known, *derived])}")
-        self._as_text = sorted({name for name in names if name in known and known[name].shape.parse is not None})
-        self._columns = [known[name] for name in dict.fromkeys(names) if name in known]
+            if name not in columns and name not in derived:
+                raise UsageError(f"filter: no column {name!r}; there are {', '.join([*columns, *derived])}")
+        self._as_text = sorted({name for name in names if name in columns and columns[name].shape.parse is not None})
+        self._columns = [columns[name] for name in dict.fromkeys(names) if name in columns]
         self._derived = {name: derived[name] for name in dict.fromkeys(names) if name in derived}
 
     def __call__(self, records: Sequence[Record]) -> list[bool]:

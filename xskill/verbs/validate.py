@@ -93,8 +93,8 @@ def check_stream(
             record = _decode(raw, contract)
             if again:
                 raise BadRecord("a second tree begins; a stream holds one")
-        except BadRecord as found:
-            bad(found.at(raw.file, raw.line, raw=raw.data))
+        except BadRecord as error:
+            bad(error.at(raw.file, raw.line, raw=raw.data))
             continue
         run.read += 1
         run.kept += 1
@@ -152,8 +152,8 @@ class _Tree:
             yield error.at(place.file, place.line, raw=place.data)
         promised = len(self._nodes) if self._header is None else self._header.n_nodes
         if promised != len(self._nodes):
-            found = f"the tree's header promises {promised:,} nodes, {len(self._nodes):,} follow (cut short?)"
-            yield BadRecord(found, file=self._file)
+            reason = f"the tree's header promises {promised:,} nodes, {len(self._nodes):,} follow (cut short?)"
+            yield BadRecord(reason, file=self._file)
 
 
 def _decode(raw: RawRecord, contract: str | None) -> Record:

@@ -180,7 +180,11 @@ def _twin(kind: Any) -> Callable[..., Any]:
 
 
 def _told(series: pl.Series, column: Column) -> list[Any] | None:
-    """The values of a column; None when all are the default. (What JSON leaves out is the default's very object.)"""
+    """The values of a column; None when all are the default.
+
+    The encoder leaves a field out of JSON when its value is the default itself, the same object; so a value that is
+    equal to the default is replaced by it.
+    """
     if series.null_count() == len(series) or (column.usual is not None and (series == column.usual).all()):
         return None
     values = _values(series, column.shape)

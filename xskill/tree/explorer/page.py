@@ -121,7 +121,7 @@ def _nodes(tree: XTree, ready: Tiler, texts: Texts) -> Iterable[list[Any]]:
             ]
             for slot in sorted(node.slots or [], key=lambda slot: (slot.step, slot.index))
         ]
-        found = {
+        fields = {
             "id": clean_line(node.id),
             "left": side(left),
             "right": side(right),
@@ -142,7 +142,7 @@ def _nodes(tree: XTree, ready: Tiler, texts: Texts) -> Iterable[list[Any]]:
             "slots": slots,
             "example": [texts.of(action[:MOST_ACTION]) for action in node.example or []],
         }
-        rows.append([found[name] for name in FIELDS])
+        rows.append([fields[name] for name in FIELDS])
     return rows
 
 
