@@ -1,4 +1,4 @@
-"""What is shipped installs and runs where nothing of ours is: the wheel in an empty environment, the sdist by itself."""
+"""What is shipped installs and runs where nothing of ours is: the wheel in an empty environment, the sdist alone."""
 
 from __future__ import annotations
 
