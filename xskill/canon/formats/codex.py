@@ -32,7 +32,7 @@ def detect(value: Any) -> bool:
 
 
 def read(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[RawEpisode]:
-    session: _Session | None = None
+    session: _CodexSession | None = None
     for number, value in values:
         if not isinstance(value, dict) or not isinstance(value.get("payload"), dict):
             place.bad.append(fail("payload", "an object", value.get("payload") if isinstance(value, dict) else value)
@@ -45,16 +45,16 @@ def read(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[RawEpisode
                 continue
             if session is not None:
                 yield from session.episode(place)
-            session = _Session(payload, number, place)
+            session = _CodexSession(payload, number, place)
             continue
         if session is None:
-            session = _Session({}, number, place)
+            session = _CodexSession({}, number, place)
         session.add(kind, payload)
     if session is not None:
         yield from session.episode(place)
 
 
-class _Session:
+class _CodexSession:
     def __init__(self, meta: dict[str, Any], number: int, place: Place) -> None:
         self.meta = meta
         self.number = number

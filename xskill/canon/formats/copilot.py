@@ -8,7 +8,7 @@ from typing import Any
 from xskill.canon.formats.format import Format
 from xskill.canon.reading.chat import read_call
 from xskill.canon.reading.content_text import as_text, join
-from xskill.canon.reading.dialog import Call, Dialog
+from xskill.canon.reading.dialog import Dialog, ToolCall
 from xskill.canon.reading.episode import Place, RawEpisode
 from xskill.canon.reading.fields import at, items
 
@@ -25,7 +25,7 @@ def detect(value: Any) -> bool:
 
 
 def read(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[RawEpisode]:
-    session: _Session | None = None
+    session: _CopilotSession | None = None
     for number, value in values:
         if not detect(value):
             place.tally.skip("line of another kind")
@@ -34,16 +34,16 @@ def read(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[RawEpisode
         if kind == "session.start":
             if session is not None:
                 yield from session.episode(place)
-            session = _Session(data, number)
+            session = _CopilotSession(data, number)
         else:
             if session is None:
-                session = _Session({}, number)
+                session = _CopilotSession({}, number)
             session.add(kind, data, place)
     if session is not None:
         yield from session.episode(place)
 
 
-class _Session:
+class _CopilotSession:
     def __init__(self, data: dict[str, Any], number: int) -> None:
         self.data = data
         self.number = number
@@ -59,7 +59,7 @@ class _Session:
             self.thoughts.append(as_text(data.get("content")))
         elif kind == "assistant.message":
             calls = [
-                Call(_text(request.get("toolCallId")), *read_call(request)[1:])
+                ToolCall(_text(request.get("toolCallId")), *read_call(request)[1:])
                 for request in items(data.get("toolRequests"), "data.toolRequests")
                 if isinstance(request, dict)
             ]
@@ -70,7 +70,9 @@ class _Session:
         elif kind == "tool.execution_start":
             identity = _text(data.get("toolCallId"))
             if identity is None or identity not in self.requested:
-                self.dialog.agent(None, [Call(identity, str(data.get("toolName") or "unknown"), data.get("arguments"))])
+                self.dialog.agent(
+                    None, [ToolCall(identity, str(data.get("toolName") or "unknown"), data.get("arguments"))]
+                )
         elif kind == "tool.execution_complete":
             text = as_text(at(data, "result.content") or at(data, "error.message") or data.get("result"))
             if not self.dialog.result(_text(data.get("toolCallId")), text, error=data.get("success") is False):
