@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from xskill.canon.assemble import Choices
-from xskill.canon.pipeline import Begin, Missing, Settings, Totals, read_logs
+from xskill.canon.options import CanonOptions
+from xskill.canon.pipeline import Begin, Missing, Totals, open_items
 from xskill.errors import BadRecord
 
 LOGS = Path(__file__).resolve().parent.parent / "data" / "canon"
@@ -19,20 +19,24 @@ def canon(
     map: str | None = None,
     bad: list[BadRecord] | None = None,
     totals: Totals | None = None,
-    **choices: Any,
+    **options: Any,
 ) -> list[dict[str, Any]]:
     """Trajectories of the files; a bad record is appended to ``bad``, or raised without it."""
     made = []
-    settings = Settings(Choices(**choices), format, map)
-    for item in read_logs([str(path) for path in paths], settings, totals or Totals(), note=lambda _: None):
-        if isinstance(item, BadRecord):
-            if bad is None:
-                raise item
-            bad.append(item)
-        elif isinstance(item, Missing):
-            raise item.error
-        elif not isinstance(item, Begin):
-            made.append(json.loads(item))
+    chosen = CanonOptions(format, map, **options)
+    names = [str(path) for path in paths]
+    with open_items(names, chosen, totals or Totals(), note=lambda _: None) as items:
+        for item in items:
+            if isinstance(item, BadRecord):
+                if bad is None:
+                    raise item
+                bad.append(item)
+            elif isinstance(item, Missing):
+                raise item.error
+            elif isinstance(item, bytes):
+                made.append(json.loads(item))
+            else:
+                assert isinstance(item, Begin)
     return made
 
 

@@ -15,14 +15,14 @@ import pytest
 
 from tests.canon.logs import canon, log, write_lines
 from tests.command import ENVIRONMENT, xskill
-from xskill.canon.formats import BY_NAME, FORMATS
+from xskill.canon.formats.table import FORMATS
 from xskill.errors import BadRecord
 
 STEP = {"steps": [{"action": "look", "observation": "a room"}]}
 
 
 def test_names_are_distinct_and_described() -> None:
-    assert len(BY_NAME) == len(FORMATS)
+    assert len({fmt.name for fmt in FORMATS}) == len(list(FORMATS))
     assert all(fmt.description for fmt in FORMATS)
     listed = xskill("canon", "--list-formats").stdout.decode().splitlines()
     assert [line.split()[0] for line in listed] == [fmt.name for fmt in FORMATS]

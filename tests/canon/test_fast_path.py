@@ -11,10 +11,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from xskill.canon.assemble import Assembler, Choices
+from xskill.canon.assemble import Assembler
 from xskill.canon.convert import Converter
-from xskill.canon.formats import BY_NAME
 from xskill.canon.formats.steps import FORMAT
+from xskill.canon.formats.table import FORMATS
+from xskill.canon.options import CanonOptions
 from xskill.canon.reading.episode import Place
 from xskill.errors import BadRecord
 
@@ -99,7 +100,7 @@ def odd(draw: st.DrawFn) -> Any:
 
 
 def _made(fmt: Any, lines: list[bytes], batch: int = 1000) -> list[Any]:
-    assembler = Assembler(Choices())
+    assembler = Assembler(CanonOptions())
     place = Place("stem", "file.jsonl")
     events: list[Any] = []
     for start in range(0, len(lines), batch):
@@ -139,7 +140,7 @@ def test_numbers_keep_their_digits() -> None:
     fast, slow = _made(FORMAT, [line]), _made(SLOW, [line])
     assert fast == slow
     assert b"12345678901234567890" in fast[0][0]
-    assert BY_NAME["steps"] is FORMAT
+    assert FORMATS["steps"] is FORMAT
 
 
 @pytest.mark.parametrize(

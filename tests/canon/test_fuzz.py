@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 from tests.canon.logs import LOGS
 from tests.canon.test_atif_round_trip import FULL, atif
-from xskill.canon.assemble import Assembler, Choices
-from xskill.canon.convert import open_whole, to_json
-from xskill.canon.detect import detect_value, read_document
-from xskill.canon.formats import BY_NAME, FORMATS
+from xskill.canon.assemble import Assembler, to_json
+from xskill.canon.detect import detect_value, open_log
 from xskill.canon.formats.format import Format
-from xskill.canon.pipeline import Settings, Totals, read_logs
+from xskill.canon.formats.table import FORMATS
+from xskill.canon.options import CanonOptions
+from xskill.canon.pipeline import Totals, open_items
 from xskill.canon.reading.episode import Place
 from xskill.canon.reading.json_text import parse
 from xskill.errors import BadRecord, XskillError
@@ -58,11 +58,11 @@ def _real() -> list[tuple[Format, list[Any]]]:
 
 
 def _values(source: Any) -> tuple[Format, list[Any]]:
-    log = open_whole(source, None)
-    if log.mode == "text":
+    log = open_log(source)
+    if log.mode == "whole":
         return log.format, []
-    if log.mode == "document":
-        read = [record for record in read_document(log.document, log.format) if not isinstance(record, BadRecord)]
+    if log.mode == "values":
+        read = [record for record in log.values if not isinstance(record, BadRecord)]
         values = [value for _, value, _ in read]
     else:
         values = [parse(raw)[0] for _, raw in log.lines if raw.strip() and raw[-1:] in b"]}"][:30]
@@ -71,7 +71,7 @@ def _values(source: Any) -> tuple[Format, list[Any]]:
 
 def _read(fmt: Format, values: list[Any]) -> None:
     """Read without the net that turns surprises into bad records."""
-    assembler = Assembler(Choices(profile="generic"))
+    assembler = Assembler(CanonOptions(profile="generic"))
     place = Place("stem", "file")
     given_: Any = values[0] if fmt.unit == "record" else iter(enumerate(values, 1))
     try:
@@ -129,7 +129,7 @@ def test_changed_records(data: st.DataObject) -> None:
 @SLOW_TO_BEGIN
 @given(changed(atif(FULL)))
 def test_changed_documents_of_our_own(document: Any) -> None:
-    _read(BY_NAME["atif"], [document])
+    _read(FORMATS["atif"], [document])
 
 
 @SLOW_TO_BEGIN
@@ -164,11 +164,12 @@ def test_noise_in_files(noisy: Path, data: st.DataObject) -> None:
     noisy.write_bytes(raw)
     name = data.draw(st.none() | st.sampled_from([fmt.name for fmt in FORMATS]))
     try:
-        for item in read_logs([str(noisy)], Settings(Choices(), name), Totals(), note=lambda _: None):
-            if isinstance(item, bytes):
-                decode(item, Trajectory)
-            elif isinstance(item, BadRecord):
-                assert not item.reason.startswith("not what"), item
+        with open_items([str(noisy)], CanonOptions(name), Totals(), note=lambda _: None) as items:
+            for item in items:
+                if isinstance(item, bytes):
+                    decode(item, Trajectory)
+                elif isinstance(item, BadRecord):
+                    assert not item.reason.startswith("not what"), item
     except XskillError:
         pass
 
@@ -187,7 +188,7 @@ def test_noise_in_files(noisy: Path, data: st.DataObject) -> None:
     ],
 )
 def test_what_once_went_wrong(name: str, record: Any) -> None:
-    _read(BY_NAME[name], [record])
+    _read(FORMATS[name], [record])
 
 
 @pytest.mark.parametrize("record", [{"type": [], "payload": {}}, {"kind": {}, "source": 1}, {"type": {}, "tokens": 1}])

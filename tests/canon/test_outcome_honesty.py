@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.canon.logs import canon, log, write_lines
 from xskill.canon.outcome.expression import compile_test
 from xskill.canon.outcome.joined import read_outcomes
-from xskill.canon.reading.verdicts import Verdict
+from xskill.canon.reading.evaluations import Evaluations
 from xskill.errors import BadData, UsageError
 
 CLAIMS = {
@@ -155,12 +155,12 @@ def test_outcomes_that_contradict_each_other(tmp_path: Path) -> None:
 
 def test_only_what_judges_the_task_is_an_outcome() -> None:
     """Of the scores of a trace, those of its tone are kept and not believed."""
-    verdict = Verdict()
+    verdict = Evaluations()
     for name, value in (("toxicity", 1), ("task_success", "fail"), ("task_success", 0.25), ("politeness", True)):
         verdict.feed(name, value)
     assert verdict.finish() == (False, 0.25)
     assert verdict.all == {"toxicity": 1, "task_success": "fail", "politeness": True}
-    verdict = Verdict()
+    verdict = Evaluations()
     verdict.feed("task_success", "partial")
     verdict.feed("score", 0.25)
     assert verdict.finish() == (None, 0.25)

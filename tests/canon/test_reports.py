@@ -11,7 +11,7 @@ import pytest
 from tests.canon.logs import canon, log, write_lines
 from tests.command import xskill
 from xskill.canon.formats.atif_export import to_atif
-from xskill.canon.loss import Loss
+from xskill.canon.report import Loss
 from xskill.records import Trajectory, convert
 
 ROUND_TRIP = [

@@ -1,26 +1,26 @@
 """An opened input → its format and its records: the detection order that avoids mistakes.
 
-Magic bytes, then the encoding, then the mode, then the format. A first line that is a whole JSON object
-decides line mode at once, so that a pipe flows; else the first 64 lines decide; only documents are held
-whole. A file's name is never looked at.
+The container (text, Parquet, ZIP; a folder), then the encoding, then the mode, then the format. A first line that is a
+whole JSON object decides line mode at once, so that a pipe flows; else the first 64 lines decide; only documents are
+held whole. A file's name is never looked at.
 """
 
 from __future__ import annotations
 
-import codecs
 import io
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
-from xskill.canon.formats import FORMATS
-from xskill.canon.formats.format import Format
+from xskill.canon.formats.format import Format, Unit
+from xskill.canon.formats.table import FORMATS
 from xskill.canon.reading.json_text import parse, parse_many
-from xskill.errors import BadRecord
-from xskill.streams.lines import BOM, MAX_LINE
-from xskill.streams.source import Input
+from xskill.canon.reading.raw_lines import Line, numbered, refuse_binary, utf8_stream
+from xskill.errors import BadRecord, NoInput, UsageError
+from xskill.streams.source import Container, Input
 
 MAX_DOCUMENT = 1 << 29
 """Longest JSON document that is held whole, in bytes (512 MiB); lines have no such bound on their number."""
@@ -32,27 +32,41 @@ _UNKNOWN = (
     "or map your own fields with --map action=PATH"
 )
 
-Mode = Literal["lines", "document", "text"]
-Line = tuple[int, bytes]
+_CONTAINERS: dict[Unit, tuple[Container, ...]] = {
+    "record": ("text", "parquet"),
+    "stream": ("text", "parquet"),
+    "text": ("text",),
+    "archive": ("zip",),
+    "folder": (),
+}
+_KINDS: dict[Container, str] = {"text": "a file", "parquet": "a Parquet table", "zip": "a ZIP archive"}
+
+Mode = Literal["lines", "values", "whole"]
+NumberedValue = tuple[int, Any, int]
+"""Number of a record, the record, and how many NaN and infinities in it were read as null."""
 
 
 @dataclass(slots=True)
 class Log:
     """An input whose mode and format are known.
 
-    ``lines`` yields the numbered raw lines of the modes ``lines`` and ``text`` (a blank one is empty);
-    ``document`` holds the bytes of a document. ``stream`` stands behind the last line that ``lines`` gave.
+    By the mode, the records are ``lines`` (numbered raw lines; a blank one is empty), ``values`` (the parsed records of
+    a document or a table, or what is wrong with one), or the reader takes the ``whole`` at once (lines of text, an
+    archive, a folder). ``stream`` stands behind the last line that ``lines`` gave.
     """
 
     mode: Mode
     format: Format
-    lines: Iterator[Line]
-    document: bytes = b""
+    lines: Iterator[Line] = iter(())
+    values: Iterator[NumberedValue | BadRecord] = iter(())
+    whole: Any = None
     stream: io.BufferedReader[Any] | None = None
+    counted_as: str = ""
+    """Under which name the report counts what is left out, where it is not the format's."""
 
 
 def open_log(source: Input, forced: Format | None = None) -> Log:
-    """Decide mode and format of a text input.
+    """Decide mode and format of an input.
 
     Args:
         forced: the format that ``--from`` or ``--map`` names; then only the mode is detected.
@@ -60,7 +74,64 @@ def open_log(source: Input, forced: Format | None = None) -> Log:
     Raises:
         BadRecord: no format claims the input, or nothing in it can be parsed.
     """
-    stream = _utf8(source)
+    if forced is not None and source.container not in _CONTAINERS[forced.unit]:
+        kind = "a folder" if forced.unit == "folder" else "a ZIP archive" if forced.unit == "archive" else "text"
+        raise BadRecord(f"--from {forced.name} reads {kind}, this is {_KINDS[source.container]}", file=source.name)
+    if source.container == "parquet":
+        return _table(source, forced)
+    if source.container == "zip":
+        return _archive(source, forced)
+    try:
+        return _text(source, forced)
+    except BadRecord as error:
+        raise error.at(source.name) from None
+
+
+def open_folder(name: str, forced: Format | None = None) -> Log:
+    """The folder of a format that reads folders.
+
+    Raises:
+        NoInput: no format claims it.
+        UsageError: the format that was asked for reads files.
+    """
+    path = Path(name)
+    if forced is not None and forced.unit != "folder":
+        raise UsageError(f"{name}: is a directory; --from {forced.name} reads files, name those in it")
+    fmt = forced or next((fmt for fmt in FORMATS.of_folders() if fmt.detect(path)), None)
+    if fmt is None:
+        raise NoInput(f"{name}: is a directory that no format claims; name the files in it")
+    return Log("whole", fmt, whole=path)
+
+
+def _archive(source: Input, forced: Format | None) -> Log:
+    from xskill.canon.reading.archive import open_archive
+
+    archive = open_archive(source)
+    fmt = forced or next((fmt for fmt in FORMATS.of_archives() if fmt.detect(archive)), None)
+    if fmt is None:
+        raise unknown_format(source.name)
+    return Log("whole", fmt, whole=archive)
+
+
+def _table(source: Input, forced: Format | None) -> Log:
+    """The rows of a Parquet table; the first good one decides the format."""
+    from xskill.canon.reading.tables import read_table
+
+    rows: Iterator[tuple[int, Any]] = enumerate(read_table(source), 1)
+    head: list[tuple[int, Any]] = []
+    fmt = forced
+    while fmt is None and (row := next(rows, None)) is not None:
+        head.append(row)
+        if not isinstance(row[1], BadRecord):
+            fmt = detect_value(row[1])
+            if fmt is None:
+                raise unknown_format(source.name)
+    values = (row if isinstance(row, BadRecord) else (number, row, 0) for number, row in chain(head, rows))
+    return Log("values", fmt or _first(), values=values, counted_as="" if forced else "parquet")
+
+
+def _text(source: Input, forced: Format | None) -> Log:
+    stream = utf8_stream(source)
     lines = numbered(stream, source.name)
     head: list[Line] = []
     for line in lines:
@@ -68,19 +139,19 @@ def open_log(source: Input, forced: Format | None = None) -> Log:
             head.append(line)
             break
     if not head:
-        return Log("lines", forced or FORMATS[0], iter(()))
+        return Log("lines", forced or _first())
     if forced is not None and forced.unit == "text":
-        return Log("text", forced, chain(head, lines))
+        return Log("whole", forced, whole=_decoded(head, lines))
     first = head[0][1]
     if first[:1] == b"{":
         value = _quiet(first)
         if isinstance(value, dict):
             return _line_mode(value, head, lines, stream, forced, source)
     if first[:1] not in (b"{", b"["):
-        _refuse_binary(first, source.name)
+        refuse_binary(first, source.name)
         text = _text_format(head, lines) if forced is None else None
         if text is not None:
-            return Log("text", text, chain(head, lines))
+            return Log("whole", text, whole=_decoded(head, lines))
     _more(head, lines, _HEAD_LINES)
     values = [_quiet(line) for _, line in head]
     whole = sum(isinstance(value, (dict, list)) for value in values)
@@ -93,7 +164,7 @@ def open_log(source: Input, forced: Format | None = None) -> Log:
     return _document_mode(head, stream, forced, source)
 
 
-def read_document(raw: bytes, fmt: Format) -> Iterator[tuple[int, Any, int] | BadRecord]:
+def read_document(raw: bytes, fmt: Format) -> Iterator[NumberedValue | BadRecord]:
     """The records of a document, or of several that follow one another: ``(number, value, nulled numbers)``.
 
     A list that is not itself one record is a list of records.
@@ -115,12 +186,21 @@ def read_document(raw: bytes, fmt: Format) -> Iterator[tuple[int, Any, int] | Ba
 
 def detect_value(value: Any) -> Format | None:
     """The first format whose test holds for a parsed JSON value (of a list: for it, or for most of its items)."""
-    for fmt in FORMATS:
-        if fmt.unit in ("record", "stream") and fmt.detect(value):
+    for fmt in FORMATS.of_values():
+        if fmt.detect(value):
             return fmt
     if isinstance(value, list):
         return _majority(value[:_HEAD_LINES])
     return None
+
+
+def _first() -> Format:
+    """The format of a log without a record: any will do."""
+    return next(iter(FORMATS))
+
+
+def _decoded(head: list[Line], lines: Iterator[Line]) -> Iterator[str]:
+    return (line.decode("utf-8", "replace") for _, line in chain(head, lines))
 
 
 def unknown_format(name: str) -> BadRecord:
@@ -141,7 +221,7 @@ def _line_mode(
         _more(head, lines, _HEAD_LINES)
         values = [_quiet(line) for _, line in head]
         if all(map(_holds_nothing, values)):
-            return Log("lines", FORMATS[0], iter(()))
+            return Log("lines", _first())
         fmt = _vote(values, source)
     return Log("lines", fmt, chain(head, lines), stream=stream)
 
@@ -154,18 +234,18 @@ def _document_mode(head: list[Line], stream: BinaryIO, forced: Format | None, so
             f"a JSON document of more than {MAX_DOCUMENT >> 20} MiB; write one record a line", file=source.name
         )
     if forced is not None:
-        return Log("document", forced, iter(()), raw)
+        return Log("values", forced, values=read_document(raw, forced))
     fmt: Format | None = None
     for value, _ in _values(raw):
         if isinstance(value, BadRecord):
             raise value.at(source.name)
         fmt = detect_value(value)
         if fmt is None and _holds_nothing(value):
-            return Log("lines", FORMATS[0], iter(()))
+            return Log("lines", _first())
         break
     if fmt is None:
         raise unknown_format(source.name)
-    return Log("document", fmt, iter(()), raw)
+    return Log("values", fmt, values=read_document(raw, fmt))
 
 
 def _values(raw: bytes) -> Iterator[tuple[Any, int]]:
@@ -201,10 +281,9 @@ def _majority(values: Sequence[Any]) -> Format | None:
     votes: Counter[str] = Counter()
     for value in values:
         if isinstance(value, (dict, list)):
-            for fmt in FORMATS:
-                if fmt.unit in ("record", "stream") and fmt.detect(value):
-                    votes[fmt.name] += 1
-                    break
+            fmt = next((fmt for fmt in FORMATS.of_values() if fmt.detect(value)), None)
+            if fmt is not None:
+                votes[fmt.name] += 1
     if not votes:
         return None
     most = max(votes.values())
@@ -220,7 +299,7 @@ def _text_format(head: list[Line], lines: Iterator[Line]) -> Format | None:
         head.append(line)
         size += len(line[1]) + 1
     text = b"\n".join(line for _, line in head)[:_HEAD_TEXT].decode("utf-8", "replace")
-    return next((fmt for fmt in FORMATS if fmt.unit == "text" and fmt.detect(text)), None)
+    return next((fmt for fmt in FORMATS.of_text() if fmt.detect(text)), None)
 
 
 def _more(head: list[Line], lines: Iterator[Line], n: int) -> None:
@@ -236,62 +315,3 @@ def _quiet(line: bytes) -> Any:
         return parse(line)[0]
     except BadRecord:
         return None
-
-
-def numbered(stream: BinaryIO, name: str, number: int = 0) -> Iterator[Line]:
-    r"""Lines without their ends, numbered from ``number`` + 1; ``\n`` alone ends a line, and a blank one is empty.
-
-    Raises:
-        BadRecord: a line longer than :data:`xskill.streams.lines.MAX_LINE`.
-    """
-    readline = stream.readline
-    while line := readline(MAX_LINE + 1):
-        number += 1
-        if len(line) > MAX_LINE:
-            raise BadRecord(f"a line longer than {MAX_LINE >> 20} MiB", file=name, line=number)
-        line = line.rstrip(b"\r\n")
-        if line[:1] not in (b"{", b"["):
-            if line.startswith(BOM):
-                line = line[len(BOM) :]
-            if line.isspace():
-                line = b""
-            elif line.lstrip()[:1] in (b"{", b"["):
-                line = line.lstrip()
-        yield number, line
-
-
-def _refuse_binary(line: bytes, name: str) -> None:
-    at = next((i for i, byte in enumerate(line[:1024]) if byte < 8 or 13 < byte < 27), None)
-    if at is not None:
-        raise BadRecord("a binary file that is no log xskill knows", file=name, byte=at)
-
-
-def _utf8(source: Input) -> io.BufferedReader[Any]:
-    """The stream as UTF-8: a UTF-16 byte order mark makes it decoded on the way."""
-    head = source.stream.peek(2)[:2]
-    if head in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-        return io.BufferedReader(_Transcoded(source.stream), 1 << 16)
-    return source.stream
-
-
-class _Transcoded(io.RawIOBase):
-    """UTF-16 bytes as UTF-8."""
-
-    def __init__(self, raw: BinaryIO) -> None:
-        self._raw = raw
-        self._decoder = codecs.getincrementaldecoder("utf-16")(errors="replace")
-        self._ready = b""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while not self._ready:
-            data = self._raw.read(1 << 14)
-            self._ready = self._decoder.decode(data, final=not data).encode("utf-8", "replace")
-            if not data:
-                break
-        n = min(len(buffer), len(self._ready))
-        buffer[:n] = self._ready[:n]
-        self._ready = self._ready[n:]
-        return n

@@ -32,7 +32,7 @@ EPISODE_FIELDS = ("id", "question_id", "task", "task_type", "env", "split", "ini
 
 
 @dataclass(frozen=True, slots=True)
-class Path:
+class FieldPath:
     """Where a field's value is: a dotted path, or a constant."""
 
     text: str
@@ -47,8 +47,8 @@ class FieldMap:
     """A parsed ``--map``: path of the list of steps (None = a record is a step), and the paths of both levels."""
 
     steps: str | None
-    step: dict[str, Path]
-    episode: dict[str, Path]
+    step: dict[str, FieldPath]
+    episode: dict[str, FieldPath]
 
 
 def parse_map(text: str) -> FieldMap:
@@ -57,8 +57,8 @@ def parse_map(text: str) -> FieldMap:
     Raises:
         UsageError: an unknown field, no action, steps in two lists, flat records without an id.
     """
-    step: dict[str, Path] = {}
-    episode: dict[str, Path] = {}
+    step: dict[str, FieldPath] = {}
+    episode: dict[str, FieldPath] = {}
     lists: set[str] = set()
     pairs = [pair.partition("=") for pair in _split(text)]
     nested = any("[]" in path for _, _, path in pairs)
@@ -72,9 +72,9 @@ def parse_map(text: str) -> FieldMap:
             if "[]" in after:
                 raise UsageError(f"--map {field}={path}: only one [] is understood, that of the list of steps")
             lists.add(before.strip("."))
-            made = Path(after.strip("."))
+            made = FieldPath(after.strip("."))
         else:
-            made = Path(path, constant)
+            made = FieldPath(path, constant)
         in_step = bool(found) and constant is None
         if field in STEP_FIELDS and (in_step or field not in EPISODE_FIELDS):
             if nested and not in_step and constant is None:

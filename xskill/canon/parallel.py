@@ -21,16 +21,18 @@ from typing import Any
 from xskill.canon.actions.profile import detect_profile
 from xskill.canon.actions.step_tokens import Sample
 from xskill.canon.assemble import Assembler, Undecided
-from xskill.canon.convert import Converter, Event, open_whole, place_of
-from xskill.canon.detect import Line, Log, numbered
-from xskill.canon.formats import BY_NAME
+from xskill.canon.convert import Converter, place_of
+from xskill.canon.detect import Log, open_log
 from xskill.canon.formats.format import Format
-from xskill.canon.pipeline import Begin, Item, Missing, Settings, Totals, collect, read_input
+from xskill.canon.formats.table import FORMATS
+from xskill.canon.options import CanonOptions
+from xskill.canon.pipeline import Begin, Block, Item, Missing, Totals, empty_totals, read_input, read_log
 from xskill.canon.reading.chunks import Chunk, chunks_of_file, chunks_of_stream
 from xskill.canon.reading.episode import Place
+from xskill.canon.reading.raw_lines import Line, numbered
 from xskill.errors import BadRecord, NoInput, XskillError
 from xskill.process.pool import Job, Pool, open_pool
-from xskill.streams.source import Input, ensure_input, open_input
+from xskill.streams.source import Input, open_input
 
 _SMALL = 1 << 20
 """Size of the largest file that goes whole."""
@@ -38,23 +40,15 @@ _FIRST = 1 << 16
 """Bytes of lines that are done here, so that the usual environments are decided before the others start."""
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
-    """Several trajectories at once: encoded, with newlines between them."""
-
-    count: int
-    lines: bytes
-
-
 @dataclass(slots=True)
-class _Batch:
+class _LineBatch:
     """Whole lines of one input."""
 
     name: str
     stem: str
     file: str | None
     format: str | None
-    """null = the format that ``--map`` describes."""
+    """null = the format that ``--from`` or ``--map`` names."""
     chunk: Chunk
     decided: dict[str, str]
 
@@ -63,47 +57,58 @@ class _Batch:
 class _Done:
     """What a worker made of a batch or a file; ``undecided`` when it has to be done again."""
 
-    events: list[Block | BadRecord | Missing] = field(default_factory=list)
+    events: list[Item] = field(default_factory=list)
     totals: Totals = field(default_factory=Totals)
     notes: list[str] = field(default_factory=list)
     undecided: tuple[str, list[Sample]] | None = None
 
 
 _worker: dict[str, Any] = {}
-"""Settings, forced format and assembler of this worker process."""
+"""Options, forced format and assembler of this worker process."""
 
 
 @contextlib.contextmanager
-def open_logs_parallel(
-    files: Sequence[str], settings: Settings, totals: Totals, *, note: Callable[[str], None], workers: int
-) -> Iterator[Iterator[Item | Block]]:
-    """As :func:`xskill.canon.pipeline.read_logs`, with worker processes, which end with the ``with`` block."""
-    forced = settings.forced()
-    ensure_input(files)
-    with open_pool(workers, partial(_start, settings)) as pool:
-        yield _Stream(pool, workers, settings, totals, note).read(files or ["-"], forced)
+def open_items_of_workers(
+    names: Sequence[str],
+    forced: Format | None,
+    options: CanonOptions,
+    totals: Totals,
+    *,
+    note: Callable[[str], None],
+    workers: int,
+) -> Iterator[Iterator[Item]]:
+    """As :func:`xskill.canon.pipeline.open_items`, with worker processes, which end with the ``with`` block."""
+    with open_pool(workers, partial(_start, options)) as pool:
+        yield _Stream(pool, workers, forced, options, totals, note).read(names)
 
 
 class _Stream:
     """Jobs in flight, in the order of the input."""
 
     def __init__(
-        self, pool: Pool, workers: int, settings: Settings, totals: Totals, note: Callable[[str], None]
+        self,
+        pool: Pool,
+        workers: int,
+        forced: Format | None,
+        options: CanonOptions,
+        totals: Totals,
+        note: Callable[[str], None],
     ) -> None:
         self.pool = pool
         self.room = 2 * workers + 1
+        self.forced = forced
         self.totals = totals
         self.note = note
-        self.waiting: deque[tuple[_Batch | None, Job[_Done]] | Begin] = deque()
-        self.assembler = Assembler(settings.choices)
+        self.waiting: deque[tuple[_LineBatch | None, Job[_Done]] | Begin] = deque()
+        self.assembler = Assembler(options)
 
-    def read(self, files: Sequence[str], forced: Format | None) -> Iterator[Item | Block]:
-        for name in files:
-            yield from self._input(name, forced)
+    def read(self, names: Sequence[str]) -> Iterator[Item]:
+        for name in names:
+            yield from self._input(name)
             yield from self._drain(self.room)
         yield from self._drain(0)
 
-    def _input(self, name: str, forced: Format | None) -> Iterator[Item | Block]:
+    def _input(self, name: str) -> Iterator[Item]:
         """Queue the jobs of one input; what is not a file of lines, or is stdin, is read here."""
         self.totals.files += 1
         if name != "-" and os.path.isdir(name):
@@ -117,9 +122,9 @@ class _Stream:
                 source.stream.close()
                 self._submit_file(name, source)
             else:
-                log = open_whole(source, forced)
+                log = open_log(source, self.forced)
                 if log.mode == "lines" and log.format.unit == "record":
-                    yield from self._lines(log, source, forced)
+                    yield from self._lines(log, source)
                 elif name != "-":
                     source.stream.close()
                     self._submit_file(name, source)
@@ -142,35 +147,34 @@ class _Stream:
             if source is not None:
                 source.stream.close()
 
-    def _lines(self, log: Log, source: Input, forced: Format | None) -> Iterator[Item | Block]:
+    def _lines(self, log: Log, source: Input) -> Iterator[Item]:
         yield from self._drain(0)
         yield Begin(source.name, source)
         place = place_of(source)
         place.tally = self.totals.tally(log.format.name)
         decided: dict[str, str] = {}
         self.assembler.decided = decided
-        first = _Taken(log.lines)
-        yield from Converter(self.assembler, source.name, self.totals.losses).lines(log.format, first, place)
-        collect(self.assembler, self.totals)
-        name = None if forced is not None and forced.name not in BY_NAME else log.format.name
-        for chunk in _chunks(log, source, first.number):
-            batch = _Batch(source.name, place.stem, place.file, name, chunk, decided)
+        first: list[Line] = []
+        lines = _first_lines(log.lines, first)
+        yield from Converter(self.assembler, source.name, self.totals.losses).lines(log.format, lines, place)
+        self.totals.collect(self.assembler)
+        name = None if log.format is self.forced else log.format.name
+        for chunk in _chunks(log, source, first[-1][0] if first else 0):
+            batch = _LineBatch(source.name, place.stem, place.file, name, chunk, decided)
             self.waiting.append((batch, self.pool.submit(_do_lines, batch)))
             yield from self._drain(self.room)
         yield from self._drain(0)
 
-    def _here(self, log: Log, source: Input) -> Iterator[Item | Block]:
-        place = place_of(source)
-        place.tally = self.totals.tally(log.format.name)
+    def _here(self, log: Log, source: Input) -> Iterator[Item]:
         self.assembler.decided = {}
-        yield from Converter(self.assembler, source.name, self.totals.losses).log(log, place)
-        collect(self.assembler, self.totals)
+        yield from read_log(log, source.name, place_of(source), self.assembler, self.totals)
+        self.totals.collect(self.assembler)
 
     def _submit_file(self, name: str, source: Input | None) -> None:
         self.waiting.append(Begin(name, source))
         self.waiting.append((None, self.pool.submit(_do_file, name)))
 
-    def _drain(self, leave: int) -> Iterator[Item | Block]:
+    def _drain(self, leave: int) -> Iterator[Item]:
         """Give out finished jobs, in order, until ``leave`` are waiting."""
         while len(self.waiting) > leave:
             job = self.waiting.popleft()
@@ -190,18 +194,13 @@ class _Stream:
             yield from done.events
 
 
-class _Taken:
-    """The first lines of a log; ``number`` is that of the last one."""
-
-    def __init__(self, lines: Iterator[Line]) -> None:
-        self._lines = lines
-        self.number = 0
-
-    def __iter__(self) -> Iterator[Line]:
-        size = 0
-        while size < _FIRST and (line := next(self._lines, None)) is not None:
-            self.number, size = line[0], size + len(line[1]) + 1
-            yield line
+def _first_lines(lines: Iterator[Line], taken: list[Line]) -> Iterator[Line]:
+    """Lines of together at least :data:`_FIRST` bytes; each is put into ``taken`` as well."""
+    size = 0
+    while size < _FIRST and (line := next(lines, None)) is not None:
+        taken.append(line)
+        size += len(line[1]) + 1
+        yield line
 
 
 def _chunks(log: Log, source: Input, before: int) -> Iterator[Chunk]:
@@ -210,51 +209,53 @@ def _chunks(log: Log, source: Input, before: int) -> Iterator[Chunk]:
     return chunks_of_stream(log.stream, before) if log.stream is not None else iter(())
 
 
-def _start(settings: Settings) -> None:
+def _start(options: CanonOptions) -> None:
     """Set up a worker process."""
-    _worker["forced"] = settings.forced()
-    _worker["settings"] = settings
-    _worker["assembler"] = Assembler(settings.choices)
+    _worker["forced"] = options.chosen_format()
+    _worker["options"] = options
+    _worker["assembler"] = Assembler(options)
 
 
-def _do_lines(batch: _Batch) -> _Done:
-    done = _Done(totals=_worker["settings"].totals())
+def _do_lines(batch: _LineBatch) -> _Done:
+    done = _Done(totals=empty_totals(_worker["options"]))
     assembler: Assembler = _worker["assembler"]
     assembler.decided, assembler.may_decide = batch.decided, False
-    fmt = BY_NAME[batch.format] if batch.format is not None else _worker["forced"]
+    fmt = FORMATS[batch.format] if batch.format is not None else _worker["forced"]
     place = Place(batch.stem, batch.file, tally=done.totals.tally(fmt.name))
     lines = numbered(io.BytesIO(batch.chunk.read()), batch.name, batch.chunk.before)
+    events = Converter(assembler, batch.name, done.totals.losses).lines(fmt, lines, place)
     try:
-        done.events = _joined(Converter(assembler, batch.name, done.totals.losses).lines(fmt, lines, place), batch.name)
+        done.events = _joined(events, batch.name)
     except Undecided as error:
-        collect(assembler, Totals())
+        Totals().collect(assembler)
         return _Done(undecided=(error.key, error.sample))
-    collect(assembler, done.totals)
+    done.totals.collect(assembler)
     return done
 
 
 def _do_file(name: str) -> _Done:
-    done = _Done(totals=_worker["settings"].totals())
+    done = _Done(totals=empty_totals(_worker["options"]))
     assembler: Assembler = _worker["assembler"]
     assembler.may_decide = True
     items = read_input(name, _worker["forced"], assembler, done.totals, done.notes.append)
     done.events = _joined((item for item in items if not isinstance(item, Begin)), name)
-    collect(assembler, done.totals)
+    done.totals.collect(assembler)
     done.totals.files = 0
     return done
 
 
-def _joined(events: Iterator[Event | Missing], name: str) -> list[Block | BadRecord | Missing]:
+def _joined(items: Iterator[Item], name: str) -> list[Item]:
     """The trajectories between bad records in one block each."""
-    made: list[Block | BadRecord | Missing] = []
-    for kind, run in groupby(_told(events, name), key=type):
+    joined: list[Item] = []
+    for kind, run in groupby(_with_last_error(items, name), key=type):
         alike: list[Any] = list(run)
-        made += [Block(len(alike), b"\n".join(alike))] if kind is bytes else alike
-    return made
+        joined += [Block(len(alike), b"\n".join(alike))] if kind is bytes else alike
+    return joined
 
 
-def _told(events: Iterator[Event | Missing], name: str) -> Iterator[Event | Missing]:
+def _with_last_error(items: Iterator[Item], name: str) -> Iterator[Item]:
+    """The items; an error that ends them is the last one."""
     try:
-        yield from events
+        yield from items
     except BadRecord as error:
         yield error.at(name)

@@ -6,66 +6,37 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from xskill.canon.actions.step_tokens import redacted_call
-from xskill.canon.assemble import Assembler, known_fields
-from xskill.canon.reading.content_text import sorted_dumps
-from xskill.canon.reading.episode import Tally
+from xskill.canon.reading.episode import SourceTally
 from xskill.canon.redact.redactor import SHORTEST
-from xskill.errors import BadRecord
-from xskill.records import CreditsHeader, Step, Trajectory, decode
+from xskill.records import Step, Trajectory
+
+if TYPE_CHECKING:
+    from xskill.canon.assemble import Assembler
 
 _ALIGNED = (
-    "actions",
-    "args",
-    "steps",
-    "values",
-    "credits",
-    "targets",
-    "target_ratios",
-    "weights",
-    "residuals",
-    "losses",
-)
+    "actions", "args", "steps", "values", "credits", "targets", "target_ratios", "weights", "residuals", "losses",
+)  # fmt: skip
+"""Columns with one entry an action."""
+
+TEXTS = ("id", "question_id", "task", "task_type", "env", "initial_observation")
+"""Fields of an episode whose texts are redacted; ``extra`` and the steps are, too."""
 
 _PLACEHOLDER = re.compile(r"<redacted:[a-z-]+>")
 
 
-def read_own(line: bytes, assembler: Assembler, tally: Tally) -> Trajectory | None:
-    """Read one line of a trajectory stream; None for a header line and for what an option drops.
-
-    Raises:
-        BadRecord: the line breaks the contract.
-    """
-    try:
-        record = decode(line, Trajectory)
-    except BadRecord as error:
-        if error.path != "schema":
-            raise
-        try:
-            decode(line, CreditsHeader)
-        except BadRecord:
-            raise error from None
-        tally.skip("header of a credit stream")
-        return None
-    try:
-        return pass_on(record, assembler, tally)
-    except RecursionError:
-        raise BadRecord("nested too deeply") from None
-
-
-def pass_on(record: Trajectory, assembler: Assembler, tally: Tally) -> Trajectory | None:
+def pass_on(record: Trajectory, assembler: Assembler, tally: SourceTally) -> Trajectory | None:
     """A trajectory of ours, with what the options ask; None for one that an option drops."""
-    choices = assembler.choices
-    for mark in record.extra.get("marks") or ():
-        if mark in choices.drop:
-            assembler.counts.dropped[mark] += 1
-            return None
+    options = assembler.options
+    marks = record.extra.get("marks")
+    if isinstance(marks, list) and assembler.drops(marks):
+        return None
     changes: dict[str, Any] = {}
-    if not choices.respond and record.steps is not None:
+    if not options.respond and record.steps is not None:
         kept = [index for index, step in enumerate(record.steps) if step.kind != "respond"]
         if len(kept) < len(record.steps):
             for name in _ALIGNED:
@@ -75,23 +46,23 @@ def pass_on(record: Trajectory, assembler: Assembler, tally: Tally) -> Trajector
             changes.update(tiles=None, coverage=None, tokens_per_action=None)
             record = msgspec.structs.replace(record, **changes)
             changes = {}
-    if record.steps is None and choices.profile is not None:
+    if record.steps is None and options.profile is not None:
         tally.skip("raw actions to canonicalize (no steps: the actions were kept)")
     steps = _redacted(record.steps, assembler) if record.steps is not None else None
-    if steps is not None and choices.profile is not None:
-        actions, args = _canonical(steps, choices.profile, assembler)
+    if steps is not None and options.profile is not None:
+        actions, args = _canonical(steps, options.profile, assembler)
         changes.update(actions=actions, args=args)
     else:
         changes["actions"] = [assembler.redactor.text(action) for action in record.actions]
         if record.args is not None:
             changes["args"] = _redacted_args(record, steps, assembler)
     changes["steps"] = steps
-    for name in ("id", "question_id", "task", "task_type", "env", "initial_observation"):
-        text = getattr(record, name)
+    changes["success"], changes["reward"], changes["task_type"] = assembler.outcome.decide(record, len(record.actions))
+    for name in TEXTS:
+        text = changes.get(name) or getattr(record, name)
         if text:
             changes[name] = assembler.redactor.text(text)
     changes["extra"] = assembler.redactor.value(record.extra)
-    changes.update(_outcome(record, assembler))
     assembler.counts.trajectories += 1
     assembler.counts.steps += len(changes.get("actions", record.actions))
     return msgspec.structs.replace(record, **changes)
@@ -99,19 +70,19 @@ def pass_on(record: Trajectory, assembler: Assembler, tally: Tally) -> Trajector
 
 def _redacted(steps: list[Step], assembler: Assembler) -> list[Step]:
     redact = assembler.redactor.text
-    made = []
+    cleaned = []
     for step in steps:
         action = redacted_call(step.action, assembler.redactor) if step.kind == "call" else redact(step.action)
         observation = redact(step.observation) if step.observation else step.observation
         thought = redact(step.thought) if step.thought else step.thought
         extra = assembler.redactor.value(step.extra) if step.extra else step.extra
         if action is step.action and observation is step.observation and thought is step.thought:
-            made.append(step if extra == step.extra else msgspec.structs.replace(step, extra=extra))
+            cleaned.append(step if extra == step.extra else msgspec.structs.replace(step, extra=extra))
         else:
-            made.append(
+            cleaned.append(
                 msgspec.structs.replace(step, action=action, observation=observation, thought=thought, extra=extra)
             )
-    return made
+    return cleaned
 
 
 def _redacted_args(record: Trajectory, steps: list[Step] | None, assembler: Assembler) -> list[list[str]]:
@@ -133,20 +104,3 @@ def _canonical(steps: list[Step], profile: str, assembler: Assembler) -> tuple[l
         actions.append(token)
         args.append(list(values))
     return actions, args
-
-
-def _outcome(record: Trajectory, assembler: Assembler) -> dict[str, Any]:
-    """Changes that ``--outcomes``, ``--success-if`` and ``--task-type`` make."""
-    choices = assembler.choices
-    changes: dict[str, Any] = {}
-    if choices.outcomes is not None:
-        found = assembler.joined(record.id, record.question_id, record.extra)
-        changes = {name: value for name, value in zip(("success", "reward"), found, strict=True) if value is not None}
-    if choices.success_if is None and choices.task_type is None:
-        return changes
-    known = {**known_fields(record, len(record.actions)), **changes}
-    if (verdict := assembler.verdict(known)) is not None:
-        changes["success"] = verdict
-    if choices.task_type is not None and (value := assembler.named(known, choices.task_type)) is not None:
-        changes["task_type"] = value if isinstance(value, str) else sorted_dumps(value)
-    return changes

@@ -1,65 +1,30 @@
-"""All inputs → one stream of trajectories, in order, in this process.
+"""All inputs → one stream of trajectories, in order: the stage ``canon``.
 
-:mod:`xskill.canon.parallel` does the same with several.
+:func:`convert_logs` is the entry, for the command as for Python.
 """
 
 from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
 from dataclasses import dataclass, field
-from pathlib import Path
+from types import TracebackType
 
 from xskill.canon.actions.canonicalizer import Unmatched
-from xskill.canon.assemble import Assembler, Choices, Counts
-from xskill.canon.convert import Converter, Event, open_whole, place_of
-from xskill.canon.detect import unknown_format
-from xskill.canon.formats import BY_NAME, FORMATS
-from xskill.canon.formats.format import Format, Unit
-from xskill.canon.loss import Loss
-from xskill.canon.mapping import mapped_format, parse_map
-from xskill.canon.reading.episode import Place, Tally
-from xskill.errors import BadRecord, NoInput, UsageError
-from xskill.streams.source import Container, Input, ensure_input, open_inputs
-
-_CONTAINERS: dict[Unit, tuple[Container, ...]] = {
-    "record": ("text", "parquet"),
-    "stream": ("text", "parquet"),
-    "text": ("text",),
-    "archive": ("zip",),
-    "folder": (),
-}
-_KINDS: dict[Container, str] = {"text": "a file", "parquet": "a Parquet table", "zip": "a ZIP archive"}
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """How to read: the format (None = detect), the map of a home-made one, and what to do with every record."""
-
-    choices: Choices
-    format: str | None = None
-    map: str | None = None
-    report: bool = False
-    """Compare every record with what was made of it."""
-
-    def totals(self) -> Totals:
-        """Totals of a run, from zero."""
-        return Totals(losses={} if self.report else None)
-
-    def forced(self) -> Format | None:
-        """The format that ``--from`` or ``--map`` names.
-
-        Raises:
-            UsageError: no such format, or a map that does not parse.
-        """
-        if self.map is not None:
-            return mapped_format(parse_map(self.map))
-        if self.format is None:
-            return None
-        if self.format not in BY_NAME:
-            raise UsageError(f"--from {self.format}: no such format; `xskill canon --list-formats` lists them")
-        return BY_NAME[self.format]
+from xskill.canon.assemble import Assembler, Counts
+from xskill.canon.convert import Converter, Event, place_of
+from xskill.canon.detect import Log, open_folder, open_log
+from xskill.canon.formats.format import Format
+from xskill.canon.options import CanonOptions, check_options
+from xskill.canon.outcome.decide import OptionUse
+from xskill.canon.reading.episode import Place, SourceTally
+from xskill.canon.report import Loss
+from xskill.errors import BadRecord, NoInput
+from xskill.records import Trajectory, decode
+from xskill.streams.run import Run
+from xskill.streams.source import Input, ensure_input, open_input
 
 
 @dataclass(slots=True)
@@ -67,21 +32,23 @@ class Totals:
     """What a run came to."""
 
     counts: Counts = field(default_factory=Counts)
+    use: OptionUse = field(default_factory=OptionUse)
     unmatched: Unmatched = field(default_factory=Unmatched)
     redacted: Counter[str] = field(default_factory=Counter)
-    tallies: dict[str, Tally] = field(default_factory=dict)
+    tallies: dict[str, SourceTally] = field(default_factory=dict)
     """Per format: what was not carried over."""
     losses: dict[str, Loss] | None = None
     """Per format: the fields that were not carried over; None when no report is wanted."""
     files: int = 0
 
-    def tally(self, format_name: str) -> Tally:
+    def tally(self, format_name: str) -> SourceTally:
         """The tally of a format."""
-        return self.tallies.setdefault(format_name, Tally())
+        return self.tallies.setdefault(format_name, SourceTally())
 
     def add(self, other: Totals) -> None:
         """Add what another run (of a worker, or of one input) came to."""
         self.counts.add(other.counts)
+        self.use.add(other.use)
         self.unmatched.update(other.unmatched)
         self.redacted.update(other.redacted)
         for name, tally in other.tallies.items():
@@ -89,6 +56,39 @@ class Totals:
         if self.losses is not None and other.losses is not None:
             for name, loss in other.losses.items():
                 self.losses.setdefault(name, Loss()).add(loss)
+
+    def collect(self, assembler: Assembler) -> None:
+        """Take over what an assembler counted; it counts from zero again."""
+        self.counts.add(assembler.counts)
+        self.use.add(assembler.outcome.use)
+        assembler.counts, assembler.outcome.use = Counts(), OptionUse()
+        for name in sorted(assembler.actions):
+            canonicalizer = assembler.actions[name].canonicalizer
+            self.unmatched.update(canonicalizer.unmatched)
+            canonicalizer.unmatched = Unmatched()
+        self.redacted.update(assembler.redactor.counts)
+        assembler.redactor.counts.clear()
+
+    def summary(self) -> list[str]:
+        """Parts of the line that the command says at its end."""
+        counts, unmatched = self.counts, self.unmatched
+        files = f"{self.files:,} file{'s' if self.files != 1 else ''}"
+        parts = [f"{counts.trajectories:,} trajectories, {counts.steps:,} steps from {files}"]
+        if unmatched.total:
+            more = "over " if unmatched.full else ""
+            parts.append(f"unmatched: {unmatched.total:,} of {counts.steps:,}, {more}{unmatched.distinct:,} distinct")
+        numbers = sum(tally.numbers for tally in self.tallies.values())
+        if numbers:
+            parts.append(f"{numbers:,} NaN or infinite numbers read as null")
+        if self.redacted:
+            parts.append("redacted: " + ", ".join(f"{n:,} {kind}" for kind, n in sorted(self.redacted.items())))
+        parts += [f"dropped: {n:,} {reason}" for reason, n in sorted(counts.dropped.items())]
+        return parts
+
+
+def empty_totals(options: CanonOptions) -> Totals:
+    """Totals of a run, from zero."""
+    return Totals(losses={} if options.report else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,101 +107,204 @@ class Missing:
     error: NoInput
 
 
-Item = Event | Begin | Missing
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Several trajectories at once, from a worker: encoded, with newlines between them."""
+
+    count: int
+    lines: bytes
 
 
-def read_logs(
-    files: Sequence[str], settings: Settings, totals: Totals, *, note: Callable[[str], None]
-) -> Iterator[Item]:
-    """Yield the trajectories (encoded), bad records and missing inputs of a run, in order.
+Item = Event | Block | Begin | Missing
+
+
+def convert_logs(
+    paths: Sequence[str],
+    *,
+    format: str | None = None,
+    map: str | None = None,
+    profile: str | None = None,
+    success_if: str | None = None,
+    task_type: str | None = None,
+    outcomes: str | None = None,
+    outcomes_key: str | None = None,
+    redact: str = "secrets",
+    respond: bool = True,
+    drop: Collection[str] = (),
+    report: bool = False,
+    jobs: int = 1,
+    rejects: str | None = None,
+    quiet: bool = True,
+) -> Conversion:
+    """Turn logs into trajectories; each keyword is the command's option of that name.
+
+    The result is used as a context manager, whose end ends the workers and writes the rejects. Nothing is read before
+    its :meth:`Conversion.blocks`, or :meth:`Conversion.trajectories`, is iterated.
 
     Args:
-        files: names of files, folders of a folder format; none or ``-`` is stdin.
-        totals: is filled while reading; complete when the iterator is exhausted.
-        note: told what a person should know (trailing bytes after a gzip stream …).
+        paths: names of files, and of folders of a folder format; none or ``-`` is stdin.
+        respond: false leaves out messages to the user.
+        report: measure what of each record is not carried over.
+        jobs: worker processes; the output is the same for any number.
+        rejects: file for bad records; without it the first one is raised.
+        quiet: no progress, no notes and no summary on stderr.
 
     Raises:
-        UsageError: ``--from`` names no format.
+        UsageError: options that exclude one another, or a value that an option cannot take.
+        BadData: the file of outcomes has none.
     """
-    forced = settings.forced()
-    ensure_input(files)
-    assembler = Assembler(settings.choices)
-    for name in files or ["-"]:
+    options = check_options(
+        format=format,
+        map=map,
+        profile=profile,
+        success_if=success_if,
+        task_type=task_type,
+        outcomes=outcomes,
+        outcomes_key=outcomes_key,
+        redact=redact,
+        respond=respond,
+        drop=drop,
+        report=report,
+    )
+    return Conversion(paths, options, jobs, quiet=quiet, rejects=rejects)
+
+
+class Conversion:
+    """One run of the stage.
+
+    Attributes:
+        totals: what was counted; complete when the trajectories have been iterated over.
+    """
+
+    def __init__(
+        self, paths: Sequence[str], options: CanonOptions, jobs: int, *, quiet: bool, rejects: str | None
+    ) -> None:
+        self.totals = empty_totals(options)
+        self._paths = paths
+        self._options = options
+        self._jobs = jobs
+        self._run = Run("canon", quiet=quiet, rejects=rejects)
+        self._exits = ExitStack()
+        self._items: Iterator[Item] = iter(())
+
+    def __enter__(self) -> Conversion:
+        with ExitStack() as exits:
+            exits.enter_context(self._run)
+            items = open_items(self._paths, self._options, self.totals, note=self._run.note, jobs=self._jobs)
+            self._items = exits.enter_context(items)
+            self._exits = exits.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._exits.__exit__(kind, error, trace)
+
+    def trajectories(self) -> Iterator[Trajectory]:
+        """The trajectories as records.
+
+        Raises:
+            XskillError: as :meth:`blocks`.
+        """
+        for block in self.blocks():
+            for line in block.split(b"\n"):
+                yield decode(line, Trajectory)
+
+    def blocks(self) -> Iterator[bytes]:
+        """The trajectories, encoded: one, or several with newlines between them. Counts, and keeps bad records aside.
+
+        Raises:
+            BadRecord: a record that cannot be read, when no rejects are kept.
+            NoInput: an input that cannot be read, when it is the only one or no rejects are kept.
+            NoRecord, BadData: no record at all, or no good one.
+        """
+        run = self._run
+        source, before = None, 0
+        for item in self._items:
+            if isinstance(item, (bytes, Block)):
+                count, lines = (1, item) if isinstance(item, bytes) else (item.count, item.lines)
+                run.read += count
+                run.kept += count
+                yield lines
+                if source is not None:
+                    run.progress(source)
+            elif isinstance(item, BadRecord):
+                run.read += 1
+                run.bad(item)
+            elif isinstance(item, Missing):
+                if not run.keeps_rejects or len(self._paths) < 2:
+                    raise item.error
+                run.unreadable(BadRecord(str(item.error).removeprefix(f"{item.name}: "), file=item.name))
+            else:
+                if source is not None:
+                    run.end_input(source, run.read - before)
+                source, before = item.source, run.read
+                if source is not None:
+                    run.start_input(source)
+        if source is not None:
+            run.end_input(source, run.read - before)
+        run.check_input()
+        for part in self.totals.summary():
+            run.set_summary(part)
+        for sentence in self.totals.use.unused(self._options) if self.totals.counts.trajectories else ():
+            run.note(sentence)
+
+
+def open_items(
+    paths: Sequence[str], options: CanonOptions, totals: Totals, *, note: Callable[[str], None], jobs: int = 1
+) -> AbstractContextManager[Iterator[Item]]:
+    """What the inputs hold, read by this process or by workers, which end with the ``with`` block.
+
+    Raises:
+        UsageError: no such format.
+        TerminalInput: nothing is named and stdin is a terminal.
+    """
+    forced = options.chosen_format()
+    ensure_input(paths)
+    names = paths or ["-"]
+    if jobs == 1:
+        return nullcontext(_read_here(names, forced, options, totals, note))
+    from xskill.canon.parallel import open_items_of_workers
+
+    return open_items_of_workers(names, forced, options, totals, note=note, workers=jobs)
+
+
+def _read_here(
+    names: Sequence[str],
+    forced: Format | None,
+    options: CanonOptions,
+    totals: Totals,
+    note: Callable[[str], None],
+) -> Iterator[Item]:
+    assembler = Assembler(options)
+    for name in names:
         yield from read_input(name, forced, assembler, totals, note)
-    collect(assembler, totals)
+    totals.collect(assembler)
 
 
 def read_input(
     name: str, forced: Format | None, assembler: Assembler, totals: Totals, note: Callable[[str], None]
 ) -> Iterator[Item]:
-    """The same for one input; the profile is chosen anew for each."""
+    """The trajectories (encoded) and bad records of one input; the profile is chosen anew for each."""
     totals.files += 1
     assembler.decided = {}
     try:
         if name != "-" and os.path.isdir(name):
             yield Begin(name, None)
-            yield from _folder(name, forced, assembler, totals)
+            log = open_folder(name, forced)
+            folder = log.whole.resolve()
+            yield from read_log(log, name, Place(folder.name, folder.name, log.whole), assembler, totals)
             return
-        for source in open_inputs([name], note):
+        with closing(open_input(name, note)) as source:
             yield Begin(name, source)
-            yield from read_source(source, forced, assembler, totals)
+            yield from read_log(open_log(source, forced), name, place_of(source), assembler, totals)
     except BadRecord as error:
         yield error.at(name)
     except NoInput as error:
         yield Missing(name, error)
 
 
-def collect(assembler: Assembler, totals: Totals) -> None:
-    """Move an assembler's counts into the totals; it counts from zero again."""
-    totals.counts.add(assembler.counts)
-    assembler.counts = Counts()
-    for name in sorted(assembler.actions):
-        canonicalizer = assembler.actions[name].canonicalizer
-        totals.unmatched.update(canonicalizer.unmatched)
-        canonicalizer.unmatched = Unmatched()
-    totals.redacted.update(assembler.redactor.counts)
-    assembler.redactor.counts.clear()
-
-
-def read_source(source: Input, forced: Format | None, assembler: Assembler, totals: Totals) -> Iterator[Event]:
+def read_log(log: Log, name: str, place: Place, assembler: Assembler, totals: Totals) -> Iterator[Event]:
     """Everything in an opened input."""
-    if forced is not None and source.container not in _CONTAINERS[forced.unit]:
-        kind = "a folder" if forced.unit == "folder" else "a ZIP archive" if forced.unit == "archive" else "text"
-        raise BadRecord(f"--from {forced.name} reads {kind}, this is {_KINDS[source.container]}", file=source.name)
-    converter = Converter(assembler, source.name, totals.losses)
-    place = place_of(source)
-    if source.container == "parquet":
-        from xskill.canon.reading.tables import read_table
-
-        place.tally = totals.tally(forced.name if forced else "parquet")
-        yield from converter.table(read_table(source), place, forced)
-    elif source.container == "zip":
-        yield from _archive(source, forced, converter, place, totals)
-    else:
-        log = open_whole(source, forced)
-        place.tally = totals.tally(log.format.name)
-        yield from converter.log(log, place)
-
-
-def _archive(
-    source: Input, forced: Format | None, converter: Converter, place: Place, totals: Totals
-) -> Iterator[Event]:
-    from xskill.canon.reading.archive import open_archive
-
-    with open_archive(source) as archive:
-        fmt = forced or next((f for f in FORMATS if f.unit == "archive" and f.detect(archive)), None)
-        if fmt is None:
-            raise unknown_format(source.name)
-        place.tally = totals.tally(fmt.name)
-        yield from converter.whole(fmt, archive, place)
-
-
-def _folder(name: str, forced: Format | None, assembler: Assembler, totals: Totals) -> Iterator[Event]:
-    path = Path(name)
-    if forced is not None and forced.unit != "folder":
-        raise UsageError(f"{name}: is a directory; --from {forced.name} reads files, name those in it")
-    fmt = forced or next((f for f in FORMATS if f.unit == "folder" and f.detect(path)), None)
-    if fmt is None:
-        raise NoInput(f"{name}: is a directory that no format claims; name the files in it")
-    place = Place(path.resolve().name, path.resolve().name, path, totals.tally(fmt.name))
-    yield from Converter(assembler, name).whole(fmt, path, place)
+    place.tally = totals.tally(log.counted_as or log.format.name)
+    return Converter(assembler, name, totals.losses).log(log, place)

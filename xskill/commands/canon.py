@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
@@ -12,13 +11,7 @@ from xskill.commands.options import Files, Output, Quiet, Rejects, To
 from xskill.commands.types import INPUT, SIDE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from xskill.canon.actions.learn_profile import Learner
-    from xskill.canon.assemble import Choices
-    from xskill.canon.parallel import Block
-    from xskill.canon.pipeline import Item, Settings, Totals
-    from xskill.streams.run import Run
+    from xskill.canon.pipeline import Totals
 
 
 def command(
@@ -115,181 +108,50 @@ def command(
     Turn raw logs into trajectories. The format is told by content, whatever the file's name says. Success comes
     only from a verifier's word (a reward, a resolved flag, a scorer); what the agent claims goes to extra.claim.
     """
-    from xskill.canon.assemble import Choices
-    from xskill.canon.pipeline import Begin, Missing, Settings
-    from xskill.errors import BadRecord, UsageError
-    from xskill.records import Trajectory
-    from xskill.streams.run import Run
-    from xskill.streams.write import container_of, open_output, write_text
+    from xskill.canon.output import check_form, write_trajectories
+    from xskill.canon.pipeline import convert_logs
+    from xskill.canon.report import report_text
+    from xskill.streams.write import write_text
 
     if list_formats:
         write_text(output, _formats())
         return
-    if from_format and field_map:
-        raise UsageError("--from and --map exclude one another")
-    if success_if is not None:
-        from xskill.canon.outcome.expression import compile_test
-
-        compile_test(success_if)
-    joined = None
     if outcomes is None:
         refuse(ctx, ["outcomes_key"], "belongs to --outcomes FILE: its key column")
-    else:
-        from xskill.canon.outcome.joined import read_outcomes
-
-        joined = read_outcomes(outcomes, outcomes_key)
-    choices = Choices(
+    check_form(as_name, output, to)
+    conversion = convert_logs(
+        files or [],
+        format=from_format,
+        map=field_map,
         profile=profile,
         success_if=success_if,
         task_type=task_type,
-        outcomes=joined,
+        outcomes=outcomes,
+        outcomes_key=outcomes_key,
         redact=redact,
         respond=not no_respond,
-        drop=frozenset(_mark(word) for word in (drop or "").split(",") if word.strip()),
+        drop=(drop or "").split(","),
+        report=report is not None,
+        jobs=jobs,
+        rejects=rejects,
+        quiet=quiet,
     )
-    if as_name not in ("trajectory", "atif"):
-        raise UsageError(f"--as {as_name}: expected trajectory or atif")
-    if as_name == "atif" and container_of(output, to) == "parquet":
-        raise UsageError("--as atif is written as JSON lines, not as Parquet")
-    settings = Settings(choices, from_format, field_map, report is not None)
-    totals = settings.totals()
-    learner = None
-    if learn is not None:
-        from xskill.canon.actions.learn_profile import Learner
-
-        learner = Learner()
-    whole = as_name == "trajectory" and learner is None and container_of(output, to) != "parquet"
-    with Run("canon", quiet=quiet, rejects=rejects) as run:
-        with (
-            _reading(files or [], settings, totals, run, jobs) as items,
-            open_output(output, to=to, kind=Trajectory) as out,
-        ):
-            source, before = None, 0
-            for item in items:
-                if not isinstance(item, (BadRecord, Begin, Missing)):
-                    count, lines = (1, item) if isinstance(item, bytes) else (item.count, item.lines)
-                    run.read += count
-                    run.kept += count
-                    for line in [lines] if whole else lines.split(b"\n"):
-                        if learner is not None:
-                            _learn(learner, line)
-                        out.write_line(line if as_name == "trajectory" else _atif(line))
-                    if source is not None:
-                        run.progress(source)
-                elif isinstance(item, BadRecord):
-                    run.read += 1
-                    run.bad(item)
-                elif isinstance(item, Missing):
-                    if not run.keeps_rejects or len(files or []) < 2:
-                        raise item.error
-                    run.unreadable(BadRecord(str(item.error).removeprefix(f"{item.name}: "), file=item.name))
-                else:
-                    if source is not None:
-                        run.end_input(source, run.read - before)
-                    source, before = item.source, run.read
-                    if source is not None:
-                        run.start_input(source)
-            if source is not None:
-                run.end_input(source, run.read - before)
-            run.check_input()
-        for part in _summary(totals):
-            run.set_summary(part)
-        for text in _unused(choices, totals):
-            run.note(text)
+    with conversion:
+        profile_text = write_trajectories(conversion, output, to=to, as_name=as_name, learn=learn is not None)
         if unmatched is not None:
-            write_text(unmatched, _unmatched_table(totals))
+            write_text(unmatched, _unmatched_table(conversion.totals))
         if report is not None:
-            from xskill.canon.report import report_text
-
-            write_text(report, report_text(totals, as_json=report.endswith(".json")))
-        if learner is not None:
-            write_text(learn, learner.toml())
-
-
-def _reading(
-    files: list[str], settings: Settings, totals: Totals, run: Run, jobs: int
-) -> AbstractContextManager[Iterator[Item | Block]]:
-    """What the inputs hold, read by this process or by workers."""
-    if jobs == 1:
-        from xskill.canon.pipeline import read_logs
-
-        return nullcontext(read_logs(files, settings, totals, note=run.note))
-    from xskill.canon.parallel import open_logs_parallel
-
-    return open_logs_parallel(files, settings, totals, note=run.note, workers=jobs)
-
-
-def _mark(word: str) -> str:
-    """``subagents`` and ``subagent`` are the same mark."""
-    from xskill.canon.reading.episode import MARKS
-    from xskill.errors import UsageError
-
-    mark = word.strip().lower()
-    mark = mark if mark in MARKS else mark.removesuffix("s")
-    if mark not in MARKS:
-        raise UsageError(f"--drop {word.strip()}: the marks are {', '.join(MARKS)}")
-    return mark
-
-
-def _unused(choices: Choices, totals: Totals) -> Iterator[str]:
-    """What to say of options that met nothing."""
-    from xskill.canon.outcome.expression import names_in
-
-    counts = totals.counts
-    if not counts.trajectories:
-        return
-    if choices.outcomes is not None and not counts.joined:
-        yield (
-            f"--outcomes: none of its {len(choices.outcomes.rows):,} rows has the key of a trajectory "
-            f"(column {choices.outcomes.key}); name the right one with --outcomes-key"
-        )
-    named = [("--success-if", name) for name in names_in(choices.success_if)] if choices.success_if else []
-    named += [("--task-type", choices.task_type)] if choices.task_type else []
-    for option, name in named:
-        if name not in counts.fields:
-            yield f"{option}: no trajectory has a field {name!r}"
-
-
-def _learn(learner: Learner, line: bytes) -> None:
-    """Note the raw actions of one trajectory."""
-    from xskill.records import Trajectory, decode
-
-    for step in decode(line, Trajectory).steps or ():
-        learner.add(step.action, step.kind)
-
-
-def _atif(line: bytes) -> bytes:
-    import msgspec
-
-    from xskill.canon.formats.atif_export import to_atif
-    from xskill.records import Trajectory, decode
-
-    return msgspec.json.encode(to_atif(decode(line, Trajectory)))
+            write_text(report, report_text(conversion.totals, as_json=report.endswith(".json")))
+        if profile_text is not None:
+            write_text(learn, profile_text)
 
 
 def _formats() -> str:
-    from xskill.canon.formats import FORMATS
+    from xskill.canon.formats.table import FORMATS
 
-    width = max(len(fmt.name) for fmt in FORMATS)
-    return "\n".join(f"{fmt.name:<{width}}  {fmt.description}" for fmt in FORMATS)
-
-
-def _summary(totals: Totals) -> list[str]:
-    counts, unmatched = totals.counts, totals.unmatched
-    files = f"{totals.files:,} file{'s' if totals.files != 1 else ''}"
-    parts = [f"{counts.trajectories:,} trajectories, {counts.steps:,} steps from {files}"]
-    if unmatched.total:
-        more = "over " if unmatched.full else ""
-        parts.append(f"unmatched: {unmatched.total:,} of {counts.steps:,}, {more}{unmatched.distinct:,} distinct")
-    numbers = sum(tally.numbers for tally in totals.tallies.values())
-    if numbers:
-        parts.append(f"{numbers:,} NaN or infinite numbers read as null")
-    if totals.redacted:
-        kinds = ", ".join(f"{n:,} {kind}" for kind, n in sorted(totals.redacted.items()))
-        parts.append(f"redacted: {kinds}")
-    for reason, n in sorted(counts.dropped.items()):
-        parts.append(f"dropped: {n:,} {reason}")
-    return parts
+    formats = list(FORMATS)
+    width = max(len(fmt.name) for fmt in formats)
+    return "\n".join(f"{fmt.name:<{width}}  {fmt.description}" for fmt in formats)
 
 
 def _unmatched_table(totals: Totals) -> str:

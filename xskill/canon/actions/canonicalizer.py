@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from xskill.canon.actions.parse_call import Call, argument_values, as_text, split_json_call
+from xskill.canon.actions.parse_call import TextCall, argument_values, as_text, split_json_call
 from xskill.canon.actions.profile import Profile, load_profile
 from xskill.canon.actions.rulebook import RuleBook
 
@@ -145,7 +145,7 @@ class Canonicalizer:
         texts = {key: as_text(value) for key, value in (arguments or {}).items()}
         if role is not None:
             texts.setdefault("role", role)
-        call = Call(name, (), texts)
+        call = TextCall(name, (), texts)
         token, by_name = self._rules.read_call(call, goal, any_name=True)
         matched = token is not None
         if token is None:

@@ -17,7 +17,7 @@ import orjson
 
 from xskill.canon.actions.classes import MAX_PART, token_part, without_id
 from xskill.canon.actions.parse_call import name_words
-from xskill.canon.actions.templates import NUMBER, Template, mine_templates
+from xskill.canon.actions.templates import NUMBER, ActionTemplate, mine_templates
 
 MAX_DISTINCT = 100_000
 """Different actions that are learned from; later ones are ignored."""
@@ -62,7 +62,7 @@ class Learner:
         return profile_toml(mine_templates(self.counts), self.counts, name)
 
 
-def profile_toml(templates: list[Template], counts: Mapping[str, int], name: str) -> str:
+def profile_toml(templates: list[ActionTemplate], counts: Mapping[str, int], name: str) -> str:
     """A profile's TOML text: one rule a template, with its frequency and examples as comments."""
     kept = {id(t) for t in sorted(templates, key=lambda t: (-t.count, repr(t.pieces)))[:MAX_TEMPLATES]}
     templates = [template for template in templates if id(template) in kept]
@@ -90,7 +90,7 @@ def profile_toml(templates: list[Template], counts: Mapping[str, int], name: str
     return "\n".join(lines) + "\n"
 
 
-def _verb(template: Template) -> str:
+def _verb(template: ActionTemplate) -> str:
     """The literal words; of a call the words of its name."""
     if template.form == "number":
         return "choose"
@@ -100,7 +100,7 @@ def _verb(template: Template) -> str:
     return " ".join(word for word in name_words(literals.strip()) if word)
 
 
-def _rule(template: Template, verb: str, table: str) -> list[str]:
+def _rule(template: ActionTemplate, verb: str, table: str) -> list[str]:
     names = _SLOT_NAMES[: sum(piece is None for piece in template.pieces)]
     lines = [f"# {template.count:,} times, {template.distinct:,} different: {_shown(template.examples)}"]
     for slot, values in zip(names, template.values, strict=False):
@@ -128,7 +128,7 @@ def _rule(template: Template, verb: str, table: str) -> list[str]:
     return lines
 
 
-def _match(template: Template, names: str) -> str:
+def _match(template: ActionTemplate, names: str) -> str:
     """The template in the rule language."""
     if template.form == "number":
         return "{a:number}"
@@ -138,7 +138,7 @@ def _match(template: Template, names: str) -> str:
     return " ".join(f"{{{next(slots)}}}" if piece is None else piece for piece in template.pieces)
 
 
-def _role_slot(template: Template) -> tuple[int, list[str]] | None:
+def _role_slot(template: ActionTemplate) -> tuple[int, list[str]] | None:
     """The slot that gives roles, with the values that are roles: whose frequent values cover most of its use."""
     best: tuple[float, int, list[str]] | None = None
     if template.form == "number":

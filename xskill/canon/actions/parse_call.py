@@ -25,7 +25,7 @@ _WRITABLE = 250
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class TextCall:
     """A call as text: positional values in their order, named ones as they were written."""
 
     name: str
@@ -73,20 +73,20 @@ def split_json_call(raw: str) -> tuple[str, dict[str, Any]] | None:
     return (name, value) if isinstance(value, dict) else None
 
 
-def parse_call(text: str) -> Call | None:
+def parse_call(text: str) -> TextCall | None:
     """Read ``name(a, 'b', k=c)``, ``name({json})``, ``name[a]`` or ``name [a] [b]``; None when it is none of these.
 
     >>> parse_call("fill('925', '03/01/2023')")
-    Call(name='fill', positional=('925', '03/01/2023'), named={})
+    TextCall(name='fill', positional=('925', '03/01/2023'), named={})
     >>> parse_call('type [42] [hello] [1]')
-    Call(name='type', positional=('42', 'hello', '1'), named={})
+    TextCall(name='type', positional=('42', 'hello', '1'), named={})
     """
     text = text.strip().rstrip(";")
     match = _CALL.match(text)
     if match:
         name, body = match.groups()
         if body.lstrip().startswith("{") and (parsed := split_json_call(f"{name}({body})")):
-            return Call(name, (), {key: as_text(value) for key, value in parsed[1].items()})
+            return TextCall(name, (), {key: as_text(value) for key, value in parsed[1].items()})
         positional: list[str] = []
         named: dict[str, str] = {}
         for piece in _split_arguments(body):
@@ -95,11 +95,11 @@ def parse_call(text: str) -> Call | None:
                 named[keyword.group(1)] = unquote(piece[keyword.end() :])
             else:
                 positional.append(unquote(piece))
-        return Call(name, tuple(positional), named)
+        return TextCall(name, tuple(positional), named)
     match = _BRACKET.match(text)
     if match:
         name, body = match.groups()
-        return Call(name, tuple(value.strip() for value in _NEXT_BRACKET.split(body)), {})
+        return TextCall(name, tuple(value.strip() for value in _NEXT_BRACKET.split(body)), {})
     return None
 
 

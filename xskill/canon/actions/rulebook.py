@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from xskill.canon.actions.parse_call import Call, name_words, parse_call
+from xskill.canon.actions.parse_call import TextCall, name_words, parse_call
 from xskill.canon.actions.parse_shell import read_command
 from xskill.canon.actions.parse_text import read_text
 from xskill.canon.actions.profile import Profile
@@ -62,7 +62,7 @@ class RuleBook:
                 return token, tuple([slots[name] for name in rule.args or () if name in slots])
         return None
 
-    def read_call(self, call: Call, goal: Mapping[str, str] | None, *, any_name: bool) -> tuple[str | None, bool]:
+    def read_call(self, call: TextCall, goal: Mapping[str, str] | None, *, any_name: bool) -> tuple[str | None, bool]:
         """Token of a call (None when no rule takes it), and whether that depends on the name alone.
 
         Named values are slots; positional ones get the names that a rule's ``params`` give.
@@ -81,12 +81,12 @@ class RuleBook:
                 return token, only
         return None, only
 
-    def _renamed(self, call: Call, name: str, goal: Mapping[str, str] | None) -> str | None:
+    def _renamed(self, call: TextCall, name: str, goal: Mapping[str, str] | None) -> str | None:
         """Token of the call that an argument names; one step deep."""
         rules = self.calls.get(bare_name(name), ())
         if not rules or any(rule.name_from for rule in rules):
             return None
-        return self.read_call(Call(name, call.positional, call.named), goal, any_name=False)[0]
+        return self.read_call(TextCall(name, call.positional, call.named), goal, any_name=False)[0]
 
     def _read_call_text(
         self, text: str, role: str | None, goal: Mapping[str, str] | None, *, any_name: bool
@@ -94,7 +94,7 @@ class RuleBook:
         call = parse_call(text)
         if call is None:
             return None
-        slots = call if role is None else Call(call.name, call.positional, {**call.named, "role": role})
+        slots = call if role is None else TextCall(call.name, call.positional, {**call.named, "role": role})
         token, _ = self.read_call(slots, goal, any_name=any_name)
         return None if token is None else (token, call.values)
 

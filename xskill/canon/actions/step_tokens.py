@@ -22,7 +22,7 @@ from xskill.canon.redact.redactor import Redactor
 
 _to_json = msgspec.json.Encoder().encode
 
-Known = tuple[str, str, tuple[str, ...], bool]
+Remembered = tuple[str, str, tuple[str, ...], bool]
 """Raw text, token, args, and whether the profile knew the action."""
 
 Token = tuple[str, tuple[str, ...]]
@@ -42,7 +42,7 @@ class Actions:
     def __init__(self, canonicalizer: Canonicalizer, redactor: Redactor) -> None:
         self.canonicalizer = canonicalizer
         self._redactor = redactor
-        self._memo: dict[Any, Known] = {}
+        self._memo: dict[Any, Remembered] = {}
         self._plain: dict[Any, Token] = {}
         """The part of the memory that needs nothing done: plain actions that the profile knows."""
 
@@ -98,7 +98,7 @@ class Actions:
         step.name = step.arguments = step.role = None
         return known[1], known[2]
 
-    def _keep(self, key: Any, known: Known) -> None:
+    def _keep(self, key: Any, known: Remembered) -> None:
         if len(self._memo) >= MAX_MEMO:
             self._memo.clear()
             self._plain.clear()
@@ -106,12 +106,12 @@ class Actions:
         if type(key) is str and key and known[3]:
             self._plain[key] = known[1], known[2]
 
-    def _text(self, step: RawStep, goal: Mapping[str, str] | None) -> Known:
+    def _text(self, step: RawStep, goal: Mapping[str, str] | None) -> Remembered:
         raw = step.action or ""
         token, args, matched = self.canonicalizer.action(raw, kind=step.kind, role=step.role, goal_options=goal)
         return raw, token, args, matched
 
-    def _call(self, step: RawStep) -> Known:
+    def _call(self, step: RawStep) -> Remembered:
         if step.name is None and step.action:  # a call that the log gives as text
             token, args, matched = self.canonicalizer.action(step.action, kind="call", role=step.role)
             return step.action, token, args, matched

@@ -40,7 +40,7 @@ Words = tuple[str, ...]
 
 
 @dataclass(slots=True)
-class Template:
+class ActionTemplate:
     """Literal pieces and slots (None) of one kind of action, and what filled the slots."""
 
     form: str
@@ -65,26 +65,26 @@ class Template:
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _CountedAction:
     raw: str
     words: Words
     count: int
 
 
-def mine_templates(counts: Mapping[str, int]) -> list[Template]:
+def mine_templates(counts: Mapping[str, int]) -> list[ActionTemplate]:
     """Templates of raw actions (text → count), in the order in which rules must try them.
 
     Every action fits at least one template, but those that are too long, hold braces or begin with no word;
     the template with the slot values filled in is the action again, up to white space and case.
     """
-    groups: dict[tuple[str, str], list[_Row]] = defaultdict(list)
+    groups: dict[tuple[str, str], list[_CountedAction]] = defaultdict(list)
     for raw in sorted(counts):
         if len(raw) > MAX_LENGTH or "{" in raw or "}" in raw:
             continue
         form, key, words = _shape(raw)
         if form != "words" or (words and any(char.isalnum() for char in words[0])):
-            groups[form, key].append(_Row(raw, words, counts[raw]))
-    found: list[Template] = []
+            groups[form, key].append(_CountedAction(raw, words, counts[raw]))
+    found: list[ActionTemplate] = []
     for (form, key), rows in sorted(groups.items()):
         if form == "number":
             found.append(_whole(form, (None,), rows))
@@ -92,13 +92,13 @@ def mine_templates(counts: Mapping[str, int]) -> list[Template]:
             found += _by_prefix(rows, (rows[0].words[0].lower(),))
         else:
             found.append(_whole(form, (key, None) if form == "bracket" else (key,), rows))
-    merged: dict[tuple[str, tuple[str | None, ...]], Template] = {}
+    merged: dict[tuple[str, tuple[str | None, ...]], ActionTemplate] = {}
     for template in found:
         merged.setdefault((template.form, template.pieces), template)
     return sorted(merged.values(), key=_specificity)
 
 
-def _specificity(template: Template) -> tuple[int, int, str]:
+def _specificity(template: ActionTemplate) -> tuple[int, int, str]:
     """Fewer slots first, then more literal text."""
     literals = [piece for piece in template.pieces if piece is not None]
     return (len(template.pieces) - len(literals), -sum(map(len, literals)), repr(template.pieces))
@@ -118,9 +118,9 @@ def _shape(raw: str) -> tuple[str, str, Words]:
     return "call", call.name, ()
 
 
-def _whole(form: str, pieces: tuple[str | None, ...], rows: Sequence[_Row]) -> Template:
+def _whole(form: str, pieces: tuple[str | None, ...], rows: Sequence[_CountedAction]) -> ActionTemplate:
     """A template of which every row is an instance as it stands."""
-    template = Template(form, pieces)
+    template = ActionTemplate(form, pieces)
     for row in rows:
         template.add(row.raw, row.words, row.count)
     return template
@@ -135,15 +135,15 @@ def _is_literal(word: str) -> bool:
     return word[:1].isalpha()
 
 
-def _by_prefix(rows: Sequence[_Row], prefix: Words) -> list[Template]:
+def _by_prefix(rows: Sequence[_CountedAction], prefix: Words) -> list[ActionTemplate]:
     """Templates of actions that all begin with the literal words ``prefix``."""
-    templates: list[Template] = []
+    templates: list[ActionTemplate] = []
     length = len(prefix)
-    whole = [_Row(row.raw, (), row.count) for row in rows if len(row.words) == length]
+    whole = [_CountedAction(row.raw, (), row.count) for row in rows if len(row.words) == length]
     if whole:
         templates.append(_whole("words", prefix, whole))
     rest = [row for row in rows if len(row.words) > length]
-    following: dict[str, list[_Row]] = defaultdict(list)
+    following: dict[str, list[_CountedAction]] = defaultdict(list)
     for row in rest:
         following[row.words[length].lower()].append(row)
     for word, subset in sorted(following.items()):
@@ -158,7 +158,7 @@ def _by_prefix(rows: Sequence[_Row], prefix: Words) -> list[Template]:
     return templates + _by_connection(rest, prefix, length)
 
 
-def _phrase(rows: Sequence[_Row], start: int) -> Words:
+def _phrase(rows: Sequence[_CountedAction], start: int) -> Words:
     """The literal words that all rows share from ``start`` on."""
     shared: list[str] = []
     while True:
@@ -170,9 +170,9 @@ def _phrase(rows: Sequence[_Row], start: int) -> Words:
         shared.append(word)
 
 
-def _by_connection(rows: Sequence[_Row], prefix: Words, length: int) -> list[Template]:
+def _by_connection(rows: Sequence[_CountedAction], prefix: Words, length: int) -> list[ActionTemplate]:
     """Templates ``prefix {a} word {b} …`` of actions that go on differently after ``prefix``."""
-    templates: list[Template] = []
+    templates: list[ActionTemplate] = []
     rest = list(rows)
     while rest:
         word = _connector([row.words[length:] for row in rest])
@@ -232,11 +232,11 @@ def _connector(tails: Sequence[Words], share: float = CONNECTING_SHARE) -> str |
     return best[2] if best else None
 
 
-def _filled(rows: Iterable[_Row], prefix: Words, length: int, connectors: Words) -> list[Template]:
+def _filled(rows: Iterable[_CountedAction], prefix: Words, length: int, connectors: Words) -> list[ActionTemplate]:
     pieces: list[str | None] = [*prefix, None]
     for word in connectors:
         pieces += [word, None]
-    template = Template("words", tuple(pieces))
+    template = ActionTemplate("words", tuple(pieces))
     for row in rows:
         values: list[str] = []
         start = length

@@ -19,7 +19,7 @@ from xskill.canon.formats.atif_turns import restored
 from xskill.canon.formats.format import Format
 from xskill.canon.reading.chat import read_call
 from xskill.canon.reading.content_text import as_text, loads_maybe
-from xskill.canon.reading.dialog import Call, Dialog, call_arguments
+from xskill.canon.reading.dialog import Dialog, ToolCall, call_arguments
 from xskill.canon.reading.episode import Place, RawEpisode, RawStep
 from xskill.canon.reading.fields import at, boolean, entry, items, mapping, needed, number, string
 from xskill.errors import BadRecord
@@ -208,7 +208,9 @@ def _steps(listed: list[Any], place: Place) -> tuple[Dialog, str | None]:
         calls = [read_call(call, f"steps[{index}].tool_calls") for call in listed_calls]
         thought = as_text(step.get("reasoning_content"))
         if calls or step.get("observation") is not None:
-            made = dialog.agent(text, [Call(c.id, c.name, call_arguments(c.arguments)) for c in calls], thought=thought)
+            made = dialog.agent(
+                text, [ToolCall(c.id, c.name, call_arguments(c.arguments)) for c in calls], thought=thought
+            )
         else:
             commands, done, around = terminus_commands(text or "")
             made = dialog.agent(around if commands else text, commands, thought=thought)
@@ -254,7 +256,7 @@ def _metrics(made: list[RawStep], metrics: Any, path: str) -> None:
         made[0].n_tokens = len(logprobs)
 
 
-def terminus_commands(text: str) -> tuple[list[Call], bool, str | None]:
+def terminus_commands(text: str) -> tuple[list[ToolCall], bool, str | None]:
     """Commands of a terminus answer (JSON with ``commands`` or ``load_skill``), whether it is done, the rest."""
     for body in [*_FENCED.findall(text), text]:
         value = loads_maybe(body.strip())
@@ -262,11 +264,13 @@ def terminus_commands(text: str) -> tuple[list[Call], bool, str | None]:
             continue
         done = value.get("task_complete") is True
         if "load_skill" in value:
-            return [Call(None, "load_skill", {"skill": value["load_skill"]})], done, _around(text, body, value)
+            return [ToolCall(None, "load_skill", {"skill": value["load_skill"]})], done, _around(text, body, value)
         if isinstance(value.get("commands"), list):
-            calls = [Call(None, "bash_command", command) for command in value["commands"] if isinstance(command, dict)]
+            calls = [
+                ToolCall(None, "bash_command", command) for command in value["commands"] if isinstance(command, dict)
+            ]
             if done:
-                calls.append(Call(None, "mark_task_complete", {}))
+                calls.append(ToolCall(None, "mark_task_complete", {}))
             return calls, done, _around(text, body, value)
     return [], False, None
 

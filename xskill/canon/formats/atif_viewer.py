@@ -7,7 +7,7 @@ from typing import Any
 
 from xskill.canon.formats.format import Format
 from xskill.canon.reading.content_text import as_text
-from xskill.canon.reading.dialog import Call, Dialog, call_arguments
+from xskill.canon.reading.dialog import Dialog, ToolCall, call_arguments
 from xskill.canon.reading.episode import Place, RawEpisode
 from xskill.canon.reading.fields import entry, items, mapping, needed
 
@@ -26,7 +26,7 @@ def read(record: Any, place: Place) -> Iterator[RawEpisode]:
             dialog.user(text)
             continue
         listed = items(step.get("toolCalls"), f"steps[{index}].toolCalls")
-        calls = [Call(None, str(c.get("name") or "unknown"), call_arguments(c.get("args"))) for c in listed
+        calls = [ToolCall(None, str(c.get("name") or "unknown"), call_arguments(c.get("args"))) for c in listed
                  if isinstance(c, dict)]  # fmt: skip
         made = dialog.agent(text, calls, thought=as_text(step.get("reasoning")))
         if made and step.get("observation") is not None:

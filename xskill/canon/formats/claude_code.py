@@ -15,11 +15,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from xskill.canon.formats.claude_forest import Line, Thread, threads
+from xskill.canon.formats.claude_forest import SessionLine, Thread, threads
 from xskill.canon.formats.format import Format
 from xskill.canon.reading.chat import read_call
 from xskill.canon.reading.content_text import as_text, join
-from xskill.canon.reading.dialog import Call, Dialog, call_arguments
+from xskill.canon.reading.dialog import Dialog, ToolCall, call_arguments
 from xskill.canon.reading.episode import Place, RawEpisode
 from xskill.canon.reading.json_text import parse
 from xskill.errors import BadRecord
@@ -141,14 +141,14 @@ def _parent(identity: str, dialog: Dialog, own: int) -> Parent:
     return Parent(id=identity, turn=len(turns), step=None if own == len(turns) else own)
 
 
-def _headless(lines: list[Line]) -> bool:
+def _headless(lines: list[SessionLine]) -> bool:
     return any(
         str(line.value.get("entrypoint", "")).startswith("sdk") or line.value.get("promptSource") == "sdk"
         for line in lines[:5]
     )
 
 
-def _extra(thread: Thread, lines: list[Line], place: Place) -> dict[str, Any]:
+def _extra(thread: Thread, lines: list[SessionLine], place: Place) -> dict[str, Any]:
     extra: dict[str, Any] = {}
     if thread.side:
         extra["parent_session"] = _parent_session(thread, place)
@@ -171,10 +171,10 @@ def _extra(thread: Thread, lines: list[Line], place: Place) -> dict[str, Any]:
     return extra
 
 
-def _replay(lines: list[Line], shared: set[int], place: Place) -> tuple[Dialog, int]:
+def _replay(lines: list[SessionLine], shared: set[int], place: Place) -> tuple[Dialog, int]:
     """Steps of a path; and the index of the first one that does not come from its shared lines."""
     dialog = Dialog()
-    by_message: dict[str, list[Line]] = {}
+    by_message: dict[str, list[SessionLine]] = {}
     lines = [line for line in lines if not _synthetic(line, place)]
     for line in lines:
         if line.role == "assistant" and line.message_id is not None:
@@ -191,7 +191,7 @@ def _replay(lines: list[Line], shared: set[int], place: Place) -> tuple[Dialog, 
                 told.add(line.message_id)
                 _agent(dialog, by_message[line.message_id], place)
         elif line.role == "tool_use":
-            dialog.agent(None, [Call(None, str(line.value.get("name") or "unknown"), line.value.get("input"))])
+            dialog.agent(None, [ToolCall(None, str(line.value.get("name") or "unknown"), line.value.get("input"))])
         elif line.role == "tool_result":
             dialog.result(None, as_text(line.value.get("output", line.value.get("content"))))
         else:
@@ -201,7 +201,7 @@ def _replay(lines: list[Line], shared: set[int], place: Place) -> tuple[Dialog, 
     return dialog, len(dialog.steps) if own is None else own
 
 
-def _synthetic(line: Line, place: Place) -> bool:
+def _synthetic(line: SessionLine, place: Place) -> bool:
     """Whether the program itself wrote the message (an API error, an interruption)."""
     if line.role != "assistant":
         return False
@@ -211,10 +211,10 @@ def _synthetic(line: Line, place: Place) -> bool:
     return True
 
 
-def _agent(dialog: Dialog, lines: list[Line], place: Place) -> None:
+def _agent(dialog: Dialog, lines: list[SessionLine], place: Place) -> None:
     texts: list[str | None] = []
     thoughts: list[str | None] = []
-    calls: list[Call] = []
+    calls: list[ToolCall] = []
     for line in lines:
         content = line.message.get("content")
         for part in content if isinstance(content, list) else [content]:
@@ -226,7 +226,7 @@ def _agent(dialog: Dialog, lines: list[Line], place: Place) -> None:
                 thoughts.append(as_text(part.get("thinking")))
             elif kind in ("tool_use", "server_tool_use"):
                 call = read_call(part, f"line {line.number}")
-                calls.append(Call(call.id, call.name, call_arguments(call.arguments)))
+                calls.append(ToolCall(call.id, call.name, call_arguments(call.arguments)))
             elif kind in ("redacted_thinking", "fallback"):
                 place.tally.skip(f"{kind} part")
             else:
@@ -234,7 +234,7 @@ def _agent(dialog: Dialog, lines: list[Line], place: Place) -> None:
     dialog.agent(join(*texts), calls, thought=join(*thoughts))
 
 
-def _user(dialog: Dialog, line: Line, place: Place) -> None:
+def _user(dialog: Dialog, line: SessionLine, place: Place) -> None:
     content = line.message.get("content")
     texts: list[str] = []
     for part in content if isinstance(content, list) else [content]:

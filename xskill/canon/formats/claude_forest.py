@@ -17,7 +17,7 @@ MAX_BRANCHES = 256
 
 
 @dataclass(slots=True, eq=False)
-class Line:
+class SessionLine:
     """One line that has a place in a conversation."""
 
     number: int
@@ -25,7 +25,7 @@ class Line:
     session: str | None
     role: str
     """``user``, ``assistant``, an old top-level ``tool_use`` or ``tool_result``; empty: only a link of the chain."""
-    parent: Line | None = None
+    parent: SessionLine | None = None
 
     @property
     def message(self) -> dict[str, Any]:
@@ -46,10 +46,10 @@ class Line:
 
 
 @dataclass(slots=True)
-class Path:
+class SessionPath:
     """Lines of one path in file order; ``shared`` holds the numbers of those that belong to another episode."""
 
-    lines: list[Line]
+    lines: list[SessionLine]
     shared: set[int]
     is_main: bool
     copied_from: str | None = None
@@ -64,14 +64,14 @@ class Thread:
     side: bool
     agent: str | None
     index: int
-    lines: list[Line] = field(default_factory=list)
+    lines: list[SessionLine] = field(default_factory=list)
 
-    def paths(self, place: Place) -> Iterator[Path]:
+    def paths(self, place: Place) -> Iterator[SessionPath]:
         """The path to the last message, then the abandoned ones in the order of their last lines."""
         order = {line.number: position for position, line in enumerate(self.lines)}
         parents = [self._message_before(line, order, position) for position, line in enumerate(self.lines)]
         covered: set[int] = set()
-        found: list[Path] = []
+        found: list[SessionPath] = []
         for position in range(len(self.lines) - 1, -1, -1):
             if position in covered:
                 continue
@@ -81,13 +81,13 @@ class Thread:
             on_path = self._with_companions(_ancestors(parents, position))
             shared = {self.lines[p].number for p in on_path & covered}
             covered |= on_path
-            found.append(Path([self.lines[p] for p in sorted(on_path)], shared, is_main=not found))
+            found.append(SessionPath([self.lines[p] for p in sorted(on_path)], shared, is_main=not found))
         if found:
             self._mark_copied(found[0])
             yield found[0]
             yield from reversed(found[1:])
 
-    def _message_before(self, line: Line, order: dict[int, int], position: int) -> int | None:
+    def _message_before(self, line: SessionLine, order: dict[int, int], position: int) -> int | None:
         """Position of the message that a line answers; without a known parent, the one before it in the file."""
         parent = line.parent
         while parent is not None and parent.number not in order:
@@ -119,7 +119,7 @@ class Thread:
             numbers.add(line.number)
         return on_path
 
-    def _mark_copied(self, path: Path) -> None:
+    def _mark_copied(self, path: SessionPath) -> None:
         """The head of a resumed session has the session id of the one that it was copied from."""
         for line in path.lines:
             if line.session == self.session:
@@ -130,11 +130,11 @@ class Thread:
 
 def threads(values: Iterable[tuple[int, Any]], place: Place) -> list[Thread]:
     """Sort the lines of a file into conversations, in the order of their first lines."""
-    by_uuid: dict[str, Line] = {}
-    seen: dict[tuple[str, str], Line] = {}
+    by_uuid: dict[str, SessionLine] = {}
+    seen: dict[tuple[str, str], SessionLine] = {}
     gone: set[str] = set()
     told: Counter[str] = Counter()
-    lines: list[Line] = []
+    lines: list[SessionLine] = []
     for number, value in values:
         if not isinstance(value, dict):
             place.bad.append(fail("", "an object", value).at(place.file or "-", number))
@@ -142,7 +142,7 @@ def threads(values: Iterable[tuple[int, Any]], place: Place) -> list[Thread]:
         kind = value.get("type")
         role = kind if isinstance(kind, str) and kind in _ROLES else ""
         uuid = value.get("uuid")
-        line = Line(number, value, _text(value.get("sessionId")), role)
+        line = SessionLine(number, value, _text(value.get("sessionId")), role)
         for key in ("supersedesUuids", "retractedMessageUuids"):
             listed = value.get(key)
             if isinstance(listed, list):
@@ -166,11 +166,11 @@ def threads(values: Iterable[tuple[int, Any]], place: Place) -> list[Thread]:
     return _sorted_into_threads(lines, {uuid for uuid in gone if told[uuid] == 1}, place)
 
 
-def _sorted_into_threads(lines: list[Line], gone: set[str], place: Place) -> list[Thread]:
+def _sorted_into_threads(lines: list[SessionLine], gone: set[str], place: Place) -> list[Thread]:
     own = place.stem if any(line.session == place.stem for line in lines) else None
     found: dict[Any, Thread] = {}
-    roots: dict[int, Line] = {}
-    last_root: dict[str | None, Line] = {}
+    roots: dict[int, SessionLine] = {}
+    last_root: dict[str | None, SessionLine] = {}
     for line in lines:
         side = line.value.get("isSidechain") is True
         agent = _text(line.value.get("agentId"))

@@ -8,7 +8,7 @@ from typing import Any
 from xskill.canon.formats.format import Format
 from xskill.canon.reading.chat import read_call
 from xskill.canon.reading.content_text import as_text, join
-from xskill.canon.reading.dialog import Call, Dialog
+from xskill.canon.reading.dialog import Dialog, ToolCall
 from xskill.canon.reading.episode import Place, RawEpisode
 from xskill.canon.reading.fields import at, items
 
@@ -59,7 +59,7 @@ class _CopilotSession:
             self.thoughts.append(as_text(data.get("content")))
         elif kind == "assistant.message":
             calls = [
-                Call(_text(request.get("toolCallId")), *read_call(request)[1:])
+                ToolCall(_text(request.get("toolCallId")), *read_call(request)[1:])
                 for request in items(data.get("toolRequests"), "data.toolRequests")
                 if isinstance(request, dict)
             ]
@@ -70,7 +70,9 @@ class _CopilotSession:
         elif kind == "tool.execution_start":
             identity = _text(data.get("toolCallId"))
             if identity is None or identity not in self.requested:
-                self.dialog.agent(None, [Call(identity, str(data.get("toolName") or "unknown"), data.get("arguments"))])
+                self.dialog.agent(
+                    None, [ToolCall(identity, str(data.get("toolName") or "unknown"), data.get("arguments"))]
+                )
         elif kind == "tool.execution_complete":
             text = as_text(at(data, "result.content") or at(data, "error.message") or data.get("result"))
             if not self.dialog.result(_text(data.get("toolCallId")), text, error=data.get("success") is False):

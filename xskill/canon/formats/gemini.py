@@ -7,7 +7,7 @@ from typing import Any
 
 from xskill.canon.formats.format import Format
 from xskill.canon.reading.content_text import as_text, join
-from xskill.canon.reading.dialog import Call, Dialog
+from xskill.canon.reading.dialog import Dialog, ToolCall
 from xskill.canon.reading.episode import Place, RawEpisode
 from xskill.canon.reading.fields import items, word
 
@@ -85,7 +85,7 @@ def _agent(dialog: Dialog, message: dict[str, Any]) -> None:
         if isinstance(thought, dict)
     ]
     listed = [call for call in items(message.get("toolCalls"), "toolCalls") if isinstance(call, dict)]
-    calls = [Call(_text(call.get("id")), str(call.get("name") or "unknown"), call.get("args")) for call in listed]
+    calls = [ToolCall(_text(call.get("id")), str(call.get("name") or "unknown"), call.get("args")) for call in listed]
     steps = dialog.agent(as_text(_content(message)), calls, thought=join(*thoughts))
     for step, call in zip(steps, listed, strict=False):
         response = [

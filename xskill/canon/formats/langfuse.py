@@ -14,7 +14,7 @@ from xskill.canon.reading.episode import Place, RawEpisode
 from xskill.canon.reading.fields import at, entry, items, mapping, needed
 from xskill.canon.reading.genai import chat_messages
 from xskill.canon.reading.span_attributes import fill
-from xskill.canon.reading.spans import Span
+from xskill.canon.reading.spans import TraceSpan
 from xskill.canon.reading.traces import Trace, count_wrappers, trace_to_episodes
 
 _KINDS = {"GENERATION": "llm", "TOOL": "tool", "AGENT": "agent"}
@@ -48,9 +48,9 @@ def read(record: Any, place: Place) -> Iterator[RawEpisode]:
         yield episode
 
 
-def _span(observation: dict[str, Any], trace: str, number: int) -> Span:
+def _span(observation: dict[str, Any], trace: str, number: int) -> TraceSpan:
     parent = observation.get("parentObservationId")
-    span = Span(
+    span = TraceSpan(
         id=str(observation.get("id")),
         trace=trace,
         parent=parent if isinstance(parent, str) else None,

@@ -10,7 +10,7 @@ from xskill.canon.reading.content_text import as_text, loads_maybe
 from xskill.canon.reading.episode import Place, RawEpisode
 from xskill.canon.reading.fields import at
 from xskill.canon.reading.genai import chat_messages
-from xskill.canon.reading.spans import Span
+from xskill.canon.reading.spans import TraceSpan
 from xskill.canon.reading.traces import Trace, count_wrappers, episodes
 
 _KINDS = {"llm": "llm", "tool": "tool"}
@@ -47,10 +47,10 @@ def _flat(run: dict[str, Any]) -> Iterator[dict[str, Any]]:
         waiting += [child for child in children or [] if isinstance(child, dict)] if isinstance(children, list) else []
 
 
-def _span(run: dict[str, Any], number: int) -> Span:
+def _span(run: dict[str, Any], number: int) -> TraceSpan:
     parent = run.get("parent_run_id")
     error = run.get("error")
-    span = Span(
+    span = TraceSpan(
         id=str(run.get("id")),
         trace=str(run.get("trace_id") or run.get("id")),
         parent=parent if isinstance(parent, str) else None,

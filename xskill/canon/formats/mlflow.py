@@ -17,7 +17,7 @@ from xskill.canon.reading.episode import Place, RawEpisode
 from xskill.canon.reading.fields import at, entry, items, mapping, needed
 from xskill.canon.reading.flat_yaml import read_flat_yaml
 from xskill.canon.reading.genai import chat_messages
-from xskill.canon.reading.spans import Span
+from xskill.canon.reading.spans import TraceSpan
 from xskill.canon.reading.traces import Trace, count_wrappers, trace_to_episodes
 from xskill.errors import BadRecord
 
@@ -106,14 +106,14 @@ def _trace(info: dict[str, Any], spans: list[Any], assessments: list[Any], place
         yield episode
 
 
-def _span(span: dict[str, Any], trace: str, number: int) -> Span:
+def _span(span: dict[str, Any], trace: str, number: int) -> TraceSpan:
     told = span.get("attributes")
     attributes = {key: loads_maybe(value) for key, value in told.items()} if isinstance(told, dict) else {}
     attributes = {key: loads_maybe(_unquoted(value)) for key, value in attributes.items()}
     parent = span.get("parent_span_id") or span.get("parent_id")
     status = span.get("status") if isinstance(span.get("status"), dict) else {}
     code = str(at(status, "code") or span.get("status_code") or "")
-    made = Span(
+    made = TraceSpan(
         id=str(span.get("span_id") or at(span, "context.span_id")),
         trace=trace,
         parent=parent if isinstance(parent, str) else None,

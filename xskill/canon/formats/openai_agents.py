@@ -10,7 +10,7 @@ from xskill.canon.reading.content_text import as_text
 from xskill.canon.reading.episode import Place, RawEpisode
 from xskill.canon.reading.fields import at
 from xskill.canon.reading.genai import chat_messages
-from xskill.canon.reading.spans import Span
+from xskill.canon.reading.spans import TraceSpan
 from xskill.canon.reading.traces import Trace, count_wrappers, episodes
 
 _KINDS = {"generation": "llm", "response": "llm", "function": "tool", "agent": "agent"}
@@ -38,10 +38,10 @@ def read(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[RawEpisode
     yield from episodes(traces, place)
 
 
-def _span(value: dict[str, Any], number: int) -> Span:
+def _span(value: dict[str, Any], number: int) -> TraceSpan:
     data = value["span_data"] if isinstance(value.get("span_data"), dict) else {}
     error = value.get("error")
-    span = Span(
+    span = TraceSpan(
         id=value["id"],
         trace=str(value.get("trace_id")),
         parent=value["parent_id"] if isinstance(value.get("parent_id"), str) else None,

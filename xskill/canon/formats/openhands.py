@@ -10,7 +10,7 @@ from typing import Any
 
 from xskill.canon.formats.format import Format
 from xskill.canon.reading.content_text import as_text, join
-from xskill.canon.reading.dialog import Call, Dialog, call_arguments
+from xskill.canon.reading.dialog import Dialog, ToolCall, call_arguments
 from xskill.canon.reading.episode import Place, RawEpisode
 from xskill.canon.reading.fields import at, items, word
 
@@ -70,7 +70,7 @@ def read(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[RawEpisode
 
 
 def _act(dialog: Dialog, events: list[dict[str, Any]]) -> None:
-    calls: list[Call] = []
+    calls: list[ToolCall] = []
     added: list[dict[str, Any]] = []
     thoughts: list[str | None] = []
     for event in events:
@@ -86,7 +86,7 @@ def _act(dialog: Dialog, events: list[dict[str, Any]]) -> None:
             arguments = {key: value for key, value in arguments.items() if key not in _ADDED}
         identity = called.get("id") or event.get("tool_call_id")
         name = called.get("name") or event.get("tool_name") or "unknown"
-        calls.append(Call(identity if isinstance(identity, str) else None, str(name), arguments))
+        calls.append(ToolCall(identity if isinstance(identity, str) else None, str(name), arguments))
         added.append(extra)
         thoughts += [as_text(event.get("reasoning_content")), *_thinking(event), as_text(event.get("thought") or None)]
     for step, extra in zip(dialog.agent(None, calls, thought=join(*thoughts)), added, strict=True):

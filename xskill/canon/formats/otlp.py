@@ -15,7 +15,7 @@ from xskill.canon.reading.content_text import loads_maybe
 from xskill.canon.reading.episode import Place, RawEpisode
 from xskill.canon.reading.fields import as_mapping, at, entries
 from xskill.canon.reading.span_attributes import evaluations, fill
-from xskill.canon.reading.spans import Span
+from xskill.canon.reading.spans import TraceSpan
 from xskill.canon.reading.traces import Trace, count_wrappers, episodes
 
 _SNAKE = re.compile(r"_([a-z])")
@@ -47,7 +47,7 @@ def read(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[RawEpisode
     for number, value in values:
         for resource, span in _raw_spans(value):
             attributes = decode_attributes(span.get("attributes"))
-            made = Span(
+            made = TraceSpan(
                 id=_text(span.get("spanId")),
                 trace=_text(span.get("traceId")) or f"trace-{number}",
                 parent=_text(span.get("parentSpanId")) or None,
@@ -71,7 +71,7 @@ def read_console(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[Ra
         if not detect_console(value):
             place.tally.skip("line of another kind")
             continue
-        made = Span(
+        made = TraceSpan(
             id=_hex(at(value, "context.span_id")),
             trace=_hex(at(value, "context.trace_id")),
             parent=_hex(value.get("parent_id")) or None,
@@ -90,7 +90,7 @@ def read_console(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[Ra
 
 def add_span(
     traces: dict[str, Trace],
-    span: Span,
+    span: TraceSpan,
     attributes: dict[str, Any],
     events: list[tuple[str, dict[str, Any]]],
     resource: dict[str, Any],

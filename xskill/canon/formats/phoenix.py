@@ -12,7 +12,7 @@ from xskill.canon.formats.format import Format
 from xskill.canon.formats.otlp import add_span
 from xskill.canon.reading.episode import Place, RawEpisode
 from xskill.canon.reading.fields import as_mapping, at, entries
-from xskill.canon.reading.spans import Span
+from xskill.canon.reading.spans import TraceSpan
 from xskill.canon.reading.traces import Trace, count_wrappers, episodes
 
 _PREFIX = "attributes."
@@ -40,7 +40,7 @@ def read(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[RawEpisode
                 for key, inner in value.items()
                 if key.startswith(_PREFIX) and inner is not None
             }
-        span = Span(
+        span = TraceSpan(
             id=str(at(value, "context.span_id")),
             trace=str(at(value, "context.trace_id")),
             parent=value["parent_id"] if isinstance(value.get("parent_id"), str) else None,

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from xskill.canon.formats.format import Format
-from xskill.canon.reading.dialog import Call, Dialog
+from xskill.canon.reading.dialog import Dialog, ToolCall
 from xskill.canon.reading.episode import Place, RawEpisode
 from xskill.canon.reading.fields import fail
 
@@ -33,7 +33,7 @@ def read(record: Any, place: Place) -> Iterator[RawEpisode]:
         body = body.strip("\n")
         if role == "assistant":
             called = index + 1 < len(blocks) and blocks[index + 1][0] == "tool"
-            dialog.agent(None if body == "None" else body, [Call(None, "unknown", {})] if called else [])
+            dialog.agent(None if body == "None" else body, [ToolCall(None, "unknown", {})] if called else [])
         elif role == "tool":
             dialog.result(None, body, error=body.startswith("Error"))
         elif role == "user":

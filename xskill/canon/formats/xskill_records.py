@@ -1,14 +1,16 @@
-"""xskill's own trajectories and credit streams; :mod:`xskill.canon.passthrough` passes them through."""
+"""xskill's own trajectories, rollouts and credit streams: read as they are, so that they pass through."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from xskill.canon.formats.format import Format
-from xskill.canon.reading.episode import Place, RawEpisode
+import orjson
 
-NAME = "xskill"
+from xskill.canon.formats.format import Format
+from xskill.canon.reading.episode import Place
+from xskill.errors import BadRecord
+from xskill.records import CreditsHeader, Trajectory, decode
 
 
 def detect(value: Any) -> bool:
@@ -25,8 +27,50 @@ def _are_canonical(actions: Any) -> bool:
     return isinstance(actions, list) and all(isinstance(one, str) and "<" in one and one[-1] == ">" for one in actions)
 
 
-def read(record: Any, place: Place) -> Iterator[RawEpisode]:
-    raise AssertionError("own trajectories are passed through, not read")
+def read(value: Any, place: Place) -> Iterator[Trajectory]:
+    try:
+        line = orjson.dumps(value)
+    except TypeError:
+        raise BadRecord("a number that no record of ours holds, or nested too deeply") from None
+    record = read_line(line, place)
+    if record is None:
+        place.tally.skip("header of a credit stream")
+    else:
+        yield record
 
 
-FORMAT = Format(NAME, "xskill trajectories, rollouts and credits: passed through", "record", detect, read)
+def read_line(line: bytes, place: Place) -> Trajectory | None:
+    """The trajectory in a line; None for the header of a credit stream.
+
+    Raises:
+        BadRecord: the line breaks the contract.
+    """
+    try:
+        return decode(line, Trajectory)
+    except BadRecord as error:
+        if error.path == "schema" and _is_header(line):
+            return None
+        raise
+
+
+def _is_header(line: bytes) -> bool:
+    try:
+        decode(line, CreditsHeader)
+    except BadRecord:
+        return False
+    return True
+
+
+def _line_reader() -> Callable[[bytes, Place], Trajectory | None]:
+    return read_line
+
+
+FORMAT = Format(
+    "xskill",
+    "xskill trajectories, rollouts and credits: passed through",
+    "record",
+    detect,
+    read,
+    fast=_line_reader,
+    passes=True,
+)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import io
 import zipfile
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from xskill.errors import BadRecord
@@ -21,8 +19,7 @@ _HEADER = 30
 _DAMAGE = (zipfile.BadZipFile, NotImplementedError, EOFError, zlib.error, OSError, ValueError)
 
 
-@contextmanager
-def open_archive(source: Input) -> Iterator[Archive]:
+def open_archive(source: Input) -> Archive:
     """The ZIP archive in an input.
 
     Raises:
@@ -35,11 +32,9 @@ def open_archive(source: Input) -> Iterator[Archive]:
             raise BadRecord(f"a ZIP archive of more than {MAX_ARCHIVE >> 20} MiB through a pipe", file=source.name)
         stream = io.BytesIO(packed)
     try:
-        opened = zipfile.ZipFile(stream)
+        return Archive(zipfile.ZipFile(stream))
     except _DAMAGE as error:
         raise BadRecord(f"a damaged ZIP archive: {error}", file=source.name) from None
-    with opened:
-        yield Archive(opened)
 
 
 class Archive:

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from xskill.canon.reading.content_text import as_text, join, loads_maybe
-from xskill.canon.reading.dialog import Call, Dialog
-from xskill.canon.reading.episode import Tally
+from xskill.canon.reading.dialog import Dialog, ToolCall
+from xskill.canon.reading.episode import SourceTally
 from xskill.canon.reading.fields import fail, word
 from xskill.errors import BadRecord
 
@@ -29,7 +29,7 @@ _THOUGHT_TYPES = frozenset({"thinking", "reasoning", "redacted_thinking"})
 _CALL_TYPES = frozenset({"tool_use", "tool_call", "server_tool_use", "function_call"})
 
 
-def add_messages(dialog: Dialog, messages: Iterable[Any], tally: Tally, path: str = "messages") -> None:
+def add_messages(dialog: Dialog, messages: Iterable[Any], tally: SourceTally, path: str = "messages") -> None:
     """Feed messages into the dialog, in order.
 
     Raises:
@@ -108,7 +108,7 @@ def _add_agent(dialog: Dialog, message: dict[str, Any], path: str) -> None:
         _add_result_part(dialog, part)
 
 
-def _calls(message: dict[str, Any], path: str) -> Iterable[Call]:
+def _calls(message: dict[str, Any], path: str) -> Iterable[ToolCall]:
     listed = message.get("tool_calls")
     if isinstance(listed, str):
         listed = loads_maybe(listed)
@@ -119,10 +119,10 @@ def _calls(message: dict[str, Any], path: str) -> Iterable[Call]:
             yield read_call(call, f"{path}.tool_calls[{index}]")
     legacy = message.get("function_call")
     if isinstance(legacy, dict):
-        yield Call(None, str(legacy.get("name") or "unknown"), legacy.get("arguments"))
+        yield ToolCall(None, str(legacy.get("name") or "unknown"), legacy.get("arguments"))
 
 
-def read_call(call: Any, path: str = "tool_calls") -> Call:
+def read_call(call: Any, path: str = "tool_calls") -> ToolCall:
     """One entry of a list of calls, in any of its spellings (a JSON string of it too).
 
     Raises:
@@ -143,10 +143,10 @@ def read_call(call: Any, path: str = "tool_calls") -> Call:
             arguments = holder[key]
             break
     identity = call.get("id") or call.get("tool_call_id") or call.get("call_id")
-    return Call(str(identity) if identity else None, name, arguments)
+    return ToolCall(str(identity) if identity else None, name, arguments)
 
 
-def _call_part(part: dict[str, Any]) -> Call:
+def _call_part(part: dict[str, Any]) -> ToolCall:
     inner = part.get("tool_call") if isinstance(part.get("tool_call"), dict) else part
     return read_call(inner, "content")
 

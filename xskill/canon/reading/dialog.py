@@ -15,7 +15,7 @@ from xskill.canon.reading.content_text import join, loads_maybe
 from xskill.canon.reading.episode import RawStep
 
 
-class Call(NamedTuple):
+class ToolCall(NamedTuple):
     """A call that the agent made."""
 
     id: str | None

@@ -95,7 +95,7 @@ class RawEpisode(
 
 
 @dataclass(slots=True)
-class Tally:
+class SourceTally:
     """What a conversion met and did not carry over, by name."""
 
     skipped: Counter[str] = field(default_factory=Counter)
@@ -109,7 +109,7 @@ class Tally:
             kind = "of other kinds"  # names come out of the input
         self.skipped[kind] += n
 
-    def add(self, other: Tally) -> None:
+    def add(self, other: SourceTally) -> None:
         """Add the counts of another tally (of a worker)."""
         self.skipped.update(other.skipped)
         self.numbers += other.numbers
@@ -131,6 +131,6 @@ class Place:
     stem: str
     file: str | None = None
     path: Path | None = None
-    tally: Tally = field(default_factory=Tally)
+    tally: SourceTally = field(default_factory=SourceTally)
     number: int = 1
     bad: list[BadRecord] = field(default_factory=list)

@@ -9,7 +9,7 @@ from typing import Any
 from xskill.canon.reading.chat import AGENT, SYSTEM, USER
 from xskill.canon.reading.content_text import as_text
 from xskill.canon.reading.dialog import Dialog
-from xskill.canon.reading.episode import RawStep, Tally
+from xskill.canon.reading.episode import RawStep, SourceTally
 from xskill.canon.reading.fields import entries, word
 
 _ACTION = re.compile(r"(?:^|\n)[ \t]*Action:[ \t]*\n?(.*)\Z", re.S)
@@ -26,7 +26,7 @@ def is_react(messages: Sequence[Any]) -> bool:
     return acting * 2 >= len(spoken) and acting > 0
 
 
-def add_react(dialog: Dialog, messages: Sequence[Any], tally: Tally) -> None:
+def add_react(dialog: Dialog, messages: Sequence[Any], tally: SourceTally) -> None:
     """Feed messages of the ``role``/``content`` form into the dialog: actions as steps, user messages as observations.
 
     What the agent says before its first action (an ``OK`` to the instructions) was put there by the harness.

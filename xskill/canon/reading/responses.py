@@ -10,8 +10,8 @@ import re
 from typing import Any
 
 from xskill.canon.reading.content_text import as_text, join, loads_maybe
-from xskill.canon.reading.dialog import Call, Dialog, call_arguments
-from xskill.canon.reading.episode import RawStep, Tally
+from xskill.canon.reading.dialog import Dialog, ToolCall, call_arguments
+from xskill.canon.reading.episode import RawStep, SourceTally
 
 _EXIT = re.compile(r"\s*Exit code: (-?\d+)")
 _CALLS = {
@@ -32,12 +32,12 @@ _CALLS = {
 class Items:
     """Feeds items into a dialog, in order."""
 
-    def __init__(self, dialog: Dialog, tally: Tally) -> None:
+    def __init__(self, dialog: Dialog, tally: SourceTally) -> None:
         self.dialog = dialog
         self.tally = tally
         self._thoughts: list[str | None] = []
         self._texts: list[str | None] = []
-        self._calls: list[Call] = []
+        self._calls: list[ToolCall] = []
         self._answers: list[tuple[str, str | None, bool]] = []
 
     def add(self, item: dict[str, Any]) -> None:
@@ -97,7 +97,7 @@ class Items:
         if isinstance(arguments, list):
             arguments = {key: arguments}
         identity = item.get("call_id") or item.get("id")
-        self._calls.append(Call(identity if isinstance(identity, str) else None, str(name or "unknown"), arguments))
+        self._calls.append(ToolCall(identity if isinstance(identity, str) else None, str(name or "unknown"), arguments))
         if kind == "mcp_call" and isinstance(identity, str) and ("output" in item or item.get("error")):
             self._answers.append((identity, as_text(item.get("output") or item.get("error")), bool(item.get("error"))))
 

@@ -1,4 +1,4 @@
-"""Attributes of a span → what :class:`xskill.canon.reading.spans.Span` holds.
+"""Attributes of a span → what :class:`xskill.canon.reading.spans.TraceSpan` holds.
 
 Three vocabularies: the GenAI semantic conventions (JSON attributes from 1.37 on, message events before, and
 pydantic-ai's older names), OpenInference (flattened or nested messages), and OpenLLMetry's ``gen_ai.prompt.N``.
@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from xskill.canon.reading.content_text import as_text, loads_maybe
+from xskill.canon.reading.evaluations import Evaluations
 from xskill.canon.reading.genai import Message, chat_messages
-from xskill.canon.reading.spans import Span
-from xskill.canon.reading.verdicts import Verdict
+from xskill.canon.reading.spans import TraceSpan
 
 _OPERATIONS = {
     "chat": "llm",
@@ -27,7 +27,7 @@ _EVENT = re.compile(r"gen_ai\.(system|user|assistant|tool)\.message$")
 _EVALUATION = re.compile(r"(?:eval|evaluation)\.([\w.\- ]+?)(?:\.(label|score|value))?$")
 
 
-def fill(span: Span, attributes: dict[str, Any], events: Iterable[tuple[str, dict[str, Any]]]) -> None:
+def fill(span: TraceSpan, attributes: dict[str, Any], events: Iterable[tuple[str, dict[str, Any]]]) -> None:
     """Fill a span from its attributes and events (name, attributes)."""
     events = list(events)
     kind = _OPERATIONS.get(str(attributes.get("gen_ai.operation.name")))
@@ -48,7 +48,7 @@ def fill(span: Span, attributes: dict[str, Any], events: Iterable[tuple[str, dic
                 span.error = ": ".join(str(part) for part in told if part) or None
 
 
-def _model(span: Span, attributes: dict[str, Any], events: list[tuple[str, dict[str, Any]]]) -> None:
+def _model(span: TraceSpan, attributes: dict[str, Any], events: list[tuple[str, dict[str, Any]]]) -> None:
     if "gen_ai.output.messages" in attributes or "gen_ai.input.messages" in attributes:
         span.history = chat_messages(attributes.get("gen_ai.input.messages"))
         span.answer = chat_messages(attributes.get("gen_ai.output.messages"), "assistant")
@@ -77,7 +77,7 @@ def _model(span: Span, attributes: dict[str, Any], events: list[tuple[str, dict[
         span.history = chat_messages(attributes.get("input.value"))
 
 
-def _tool(span: Span, attributes: dict[str, Any]) -> None:
+def _tool(span: TraceSpan, attributes: dict[str, Any]) -> None:
     span.tool = _text(attributes, "gen_ai.tool.name", "tool.name") or span.name
     span.call_id = _text(attributes, "gen_ai.tool.call.id", "tool_call.id", "tool.id")
     for key in ("gen_ai.tool.call.arguments", "tool_arguments", "input.value"):
@@ -152,7 +152,7 @@ def _rows(value: Any) -> list[dict[str, Any]]:
     return []
 
 
-def evaluations(verdict: Verdict, attributes: dict[str, Any], events: Iterable[tuple[str, dict[str, Any]]]) -> None:
+def evaluations(verdict: Evaluations, attributes: dict[str, Any], events: Iterable[tuple[str, dict[str, Any]]]) -> None:
     """Feed what a span says about the outcome: ``gen_ai.evaluation.result`` events, ``eval.*`` attributes."""
     for name, inner in events:
         if name == "gen_ai.evaluation.result":

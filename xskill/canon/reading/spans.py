@@ -14,14 +14,14 @@ from typing import Any
 
 from xskill.canon.reading.chat import AGENT, TOOL, USER, add_messages
 from xskill.canon.reading.content_text import as_text, sorted_dumps
-from xskill.canon.reading.dialog import Call, Dialog, call_arguments
-from xskill.canon.reading.episode import RawStep, Tally
+from xskill.canon.reading.dialog import Dialog, ToolCall, call_arguments
+from xskill.canon.reading.episode import RawStep, SourceTally
 from xskill.canon.reading.fields import word
 from xskill.canon.reading.genai import Message
 
 
 @dataclass(slots=True)
-class Span:
+class TraceSpan:
     """One span; only what its kind has is filled."""
 
     id: str
@@ -45,7 +45,7 @@ class Span:
 
 
 @dataclass(slots=True)
-class Found:
+class AgentEpisode:
     """One episode of a trace."""
 
     dialog: Dialog
@@ -55,27 +55,27 @@ class Found:
     first: int
 
 
-def trace_episodes(spans: list[Span], tally: Tally, task: str | None = None) -> list[Found]:
+def trace_episodes(spans: list[TraceSpan], tally: SourceTally, task: str | None = None) -> list[AgentEpisode]:
     """Episodes of the spans of one trace: the main one, then those of agents that ran inside it."""
     by_id = {span.id: span for span in spans}
     ordered = sorted(spans, key=lambda span: (span.start, span.number))
     agents = {span.id: _agent_above(span, by_id) for span in spans}
     talking = {agents[span.id] for span in ordered if span.kind == "llm"}
-    threads: dict[str | None, list[Span]] = {}
+    threads: dict[str | None, list[TraceSpan]] = {}
     for span in ordered:
         if span.kind not in ("llm", "tool") or _inside_same(span, by_id):
             continue
         threads.setdefault(_thread(agents[span.id], agents, talking), []).append(span)
-    found: list[Found] = []
+    found: list[AgentEpisode] = []
     for agent, members in threads.items():
         dialog = _replay(members, tally, task if not found else None)
         if dialog.steps:
             name = by_id[agent].name if agent is not None else None
-            found.append(Found(dialog, name, not found, members[0].number))
+            found.append(AgentEpisode(dialog, name, not found, members[0].number))
     return found
 
 
-def _agent_above(span: Span, by_id: dict[str, Span]) -> str | None:
+def _agent_above(span: TraceSpan, by_id: dict[str, TraceSpan]) -> str | None:
     """Nearest agent span above (or None)."""
     seen = {span.id}
     parent = by_id.get(span.parent) if span.parent else None
@@ -99,7 +99,7 @@ def _thread(agent: str | None, agents: dict[str, str | None], talking: set[str |
     return agent
 
 
-def _inside_same(span: Span, by_id: dict[str, Span]) -> bool:
+def _inside_same(span: TraceSpan, by_id: dict[str, TraceSpan]) -> bool:
     """Whether an outer span of the same kind (and tool) tells the same: instrumentations nest."""
     seen = {span.id}
     parent = by_id.get(span.parent) if span.parent else None
@@ -115,7 +115,7 @@ def _inside_same(span: Span, by_id: dict[str, Span]) -> bool:
     return False
 
 
-def _replay(spans: list[Span], tally: Tally, task: str | None) -> Dialog:
+def _replay(spans: list[TraceSpan], tally: SourceTally, task: str | None) -> Dialog:
     dialog = Dialog()
     if task is not None:
         dialog.user(task)
@@ -157,7 +157,7 @@ def _news(
     history: list[Message],
     told: list[str],
     open_steps: list[tuple[str | None, RawStep]],
-    tally: Tally,
+    tally: SourceTally,
     *,
     first: bool,
 ) -> None:
@@ -202,10 +202,10 @@ def _results(history: list[Message], waiting: list[tuple[str | None, RawStep]], 
             answered += 1
 
 
-def _tool(dialog: Dialog, span: Span, open_steps: list[tuple[str | None, RawStep]]) -> None:
+def _tool(dialog: Dialog, span: TraceSpan, open_steps: list[tuple[str | None, RawStep]]) -> None:
     step = _match(span, open_steps)
     if step is None:
-        (step,) = dialog.agent(None, [Call(span.call_id, span.tool or span.name or "unknown", span.arguments)])
+        (step,) = dialog.agent(None, [ToolCall(span.call_id, span.tool or span.name or "unknown", span.arguments)])
     else:
         open_steps[:] = [entry for entry in open_steps if entry[1] is not step or span.result is None]
     step.observation = span.result
@@ -214,7 +214,7 @@ def _tool(dialog: Dialog, span: Span, open_steps: list[tuple[str | None, RawStep
         step.extra = {**(step.extra or {}), "error": span.error}
 
 
-def _match(span: Span, open_steps: list[tuple[str | None, RawStep]]) -> RawStep | None:
+def _match(span: TraceSpan, open_steps: list[tuple[str | None, RawStep]]) -> RawStep | None:
     """The call that a tool span ran: by id, else by name and arguments, else by name."""
     waiting = [(identity, step) for identity, step in open_steps if step.observation is None and not step.error]
     if span.call_id is not None:
@@ -228,9 +228,9 @@ def _match(span: Span, open_steps: list[tuple[str | None, RawStep]]) -> RawStep 
     )
 
 
-def group_traces(spans: Iterator[Span]) -> dict[str, list[Span]]:
+def group_traces(spans: Iterator[TraceSpan]) -> dict[str, list[TraceSpan]]:
     """Spans by trace, traces in the order in which they begin to appear."""
-    traces: dict[str, list[Span]] = {}
+    traces: dict[str, list[TraceSpan]] = {}
     for span in spans:
         traces.setdefault(span.trace, []).append(span)
     return traces

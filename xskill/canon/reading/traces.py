@@ -7,16 +7,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from xskill.canon.reading.episode import Place, RawEpisode
-from xskill.canon.reading.spans import Span, trace_episodes
-from xskill.canon.reading.verdicts import Verdict
+from xskill.canon.reading.evaluations import Evaluations
+from xskill.canon.reading.spans import TraceSpan, trace_episodes
 
 
 @dataclass(slots=True)
 class Trace:
     """What belongs to one trace id."""
 
-    spans: list[Span] = field(default_factory=list)
-    verdict: Verdict = field(default_factory=Verdict)
+    spans: list[TraceSpan] = field(default_factory=list)
+    verdict: Evaluations = field(default_factory=Evaluations)
     extra: dict[str, Any] = field(default_factory=dict)
     task: str | None = None
 
@@ -55,7 +55,7 @@ def trace_to_episodes(identity: str, trace: Trace, place: Place) -> Iterator[Raw
         )
 
 
-def count_wrappers(spans: Iterable[Span], place: Place) -> None:
+def count_wrappers(spans: Iterable[TraceSpan], place: Place) -> None:
     """Spans that are no steps, for the loss report."""
     for span in spans:
         if span.kind not in ("llm", "tool"):

@@ -17,7 +17,7 @@ _NO = frozenset({"fail", "failed", "false", "no", "failure", "unsuccessful", "in
 _WORD = re.compile(r"[A-Za-z]+")
 
 
-class Verdict:
+class Evaluations:
     """Collects evaluations; the first that says something decides.
 
     Attributes:
