@@ -7,11 +7,8 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Literal
 
 from xskill.bounds import bounded
-from xskill.canon.assemble import Choices
-from xskill.canon.parallel import open_logs_parallel
-from xskill.canon.pipeline import Begin, Missing, Settings
-from xskill.errors import BadRecord, UsageError
-from xskill.records import Trajectory, decode
+from xskill.canon.pipeline import Conversion, convert_logs
+from xskill.records import Trajectory
 from xskill.streams.run import PythonRun
 from xskill.streams.streams_face import Path, names_of
 
@@ -60,31 +57,24 @@ def read(
         BadRecord: (while reading) a record that cannot be read.
         NoInput: (while reading) a file that is missing, or no record at all.
     """
-    if format and map:
-        raise UsageError("--from and --map exclude one another")
-    joined = None
-    if outcomes is not None:
-        from xskill.canon.outcome.joined import read_outcomes
+    conversion = convert_logs(
+        names_of(paths),
+        format=format,
+        map=map,
+        profile=None if profile is None else os.fspath(profile),
+        success_if=success_if,
+        task_type=task_type,
+        outcomes=None if outcomes is None else os.fspath(outcomes),
+        outcomes_key=outcomes_key,
+        redact=redact,
+        respond=respond,
+        drop=drop,
+        jobs=jobs,
+        run=PythonRun("canon"),
+    )
+    return _trajectories(conversion)
 
-        joined = read_outcomes(os.fspath(outcomes), outcomes_key)
-    named = None if profile is None else os.fspath(profile)
-    choices = Choices(named, success_if, task_type, joined, redact, respond, frozenset(drop))
-    return _read(names_of(paths), Settings(choices, format, map), jobs)
 
-
-def _read(files: list[str], settings: Settings, jobs: int) -> Iterator[Trajectory]:
-    run, totals = PythonRun("canon"), settings.totals()
-    with open_logs_parallel(files, settings, totals, note=run.note, workers=jobs) as items:
-        for item in items:
-            if isinstance(item, BadRecord):
-                raise item
-            if isinstance(item, Missing):
-                raise item.error
-            if isinstance(item, Begin):
-                continue
-            lines = item if isinstance(item, bytes) else item.lines
-            for line in lines.split(b"\n"):
-                run.read += 1
-                run.kept += 1
-                yield decode(line, Trajectory)
-    run.check_input(files)
+def _trajectories(conversion: Conversion) -> Iterator[Trajectory]:
+    with conversion:
+        yield from conversion.trajectories()

@@ -135,6 +135,7 @@ def convert_logs(
     jobs: int = 1,
     rejects: str | None = None,
     quiet: bool = True,
+    run: Run | None = None,
 ) -> Conversion:
     """Turn logs into trajectories; each keyword is the command's option of that name.
 
@@ -148,6 +149,7 @@ def convert_logs(
         jobs: worker processes; the output is the same for any number.
         rejects: file for bad records; without it the first one is raised.
         quiet: no progress, no notes and no summary on stderr.
+        run: counts and says what ``rejects`` and ``quiet`` would decide for a run of its own.
 
     Raises:
         UsageError: options that exclude one another, or a value that an option cannot take.
@@ -166,7 +168,7 @@ def convert_logs(
         drop=drop,
         report=report,
     )
-    return Conversion(paths, options, jobs, quiet=quiet, rejects=rejects)
+    return Conversion(paths, options, jobs, Run("canon", quiet=quiet, rejects=rejects) if run is None else run)
 
 
 class Conversion:
@@ -176,14 +178,12 @@ class Conversion:
         totals: what was counted; complete when the trajectories have been iterated over.
     """
 
-    def __init__(
-        self, paths: Sequence[str], options: CanonOptions, jobs: int, *, quiet: bool, rejects: str | None
-    ) -> None:
+    def __init__(self, paths: Sequence[str], options: CanonOptions, jobs: int, run: Run) -> None:
         self.totals = empty_totals(options)
         self._paths = paths
         self._options = options
         self._jobs = jobs
-        self._run = Run("canon", quiet=quiet, rejects=rejects)
+        self._run = run
         self._exits = ExitStack()
         self._items: Iterator[Item] = iter(())
 
