@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent / "xskill"
 
 FLOORS: list[set[str]] = [
     {"errors", "__init__", "array_types"},
+    {"choices"},
     {"text", "process"},
     {"records"},
     {"gate", "streams"},

@@ -1,0 +1,158 @@
+"""A table of named choices: what stands behind each name, its traits, and what other packages add to it.
+
+A table is light. An entry names its implementation as ``module:attribute``, which is imported when it is used, so that
+a command can show all names in its help and import nothing. Entries of other packages come from an entry-point group;
+the installed packages are searched only for a name that is not built in, and to list all names in an error.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, Protocol, TypeVar
+
+from xskill.errors import BadPlugIn, UsageError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+
+class Named(Protocol):
+    """What an entry of a table must have."""
+
+    @property
+    def name(self) -> str:
+        """What the user writes to choose it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One entry. A table whose entries have traits has a subclass of its own."""
+
+    name: str
+    """What the user writes."""
+    help: str
+    """One line, shown by ``--help``."""
+    implementation: Any = None
+    """The function or object behind the name, or where it is: ``module:attribute``."""
+
+    def load(self) -> Any:
+        """What stands behind the name, imported if need be."""
+        return resolve(self.implementation)
+
+
+C = TypeVar("C", bound=Named)
+
+
+class Table(Generic[C]):
+    """The entries of one choice: those built in, in the order in which they are shown, then those of other packages."""
+
+    def __init__(self, option: str, kind: type[C], built_in: Iterable[C], *, group: str | None = None) -> None:
+        """Make a table.
+
+        Args:
+            option: how the user makes the choice, for errors: ``--policy``.
+            kind: type of the entries.
+            built_in: the entries of this package.
+            group: entry-point group of the entries of other packages; None: there are none. The entry point has the
+                name of the choice, and its object is the entry.
+        """
+        self.option = option
+        self.group = group
+        self._kind = kind
+        self._built_in = {entry.name: entry for entry in built_in}
+        self._loaded: dict[str, C] = {}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names that are built in, in order."""
+        return tuple(self._built_in)
+
+    def __iter__(self) -> Iterator[C]:
+        """Entries that are built in, in order."""
+        return iter(self._built_in.values())
+
+    def __contains__(self, name: object) -> bool:
+        """Whether a name is built in."""
+        return name in self._built_in
+
+    def __getitem__(self, name: str) -> C:
+        """The entry of a name.
+
+        Raises:
+            UsageError: no such name; the text lists all names and suggests the nearest.
+            BadPlugIn: the name belongs to another package, and that entry cannot be used.
+        """
+        if name in self._built_in:
+            return self._built_in[name]
+        points = self._entry_points()
+        if name not in points:
+            self.refuse(name, [*self._built_in, *points])
+        return self._load(points[name])
+
+    def all_names(self) -> tuple[str, ...]:
+        """Names that are built in, then those of other packages; searches the installed packages, imports none.
+
+        Raises:
+            BadPlugIn: another package claims a name that is taken.
+        """
+        return (*self._built_in, *self._entry_points())
+
+    def outside(self) -> tuple[C, ...]:
+        """Entries of other packages, by name.
+
+        Raises:
+            BadPlugIn: one of them cannot be used.
+        """
+        return tuple(self._load(point) for point in self._entry_points().values())
+
+    def refuse(self, name: str, names: Iterable[str]) -> NoReturn:
+        """Raise the :class:`UsageError` of a name that is none of ``names``."""
+        from difflib import get_close_matches
+
+        names = list(names)
+        near = get_close_matches(name, names, 1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise UsageError(f"{self.option} {name}: expected one of {', '.join(names)}{hint}")
+
+    def _entry_points(self) -> dict[str, EntryPoint]:
+        if self.group is None:
+            return {}
+        from importlib.metadata import entry_points  # 10 ms, and it reads a file of every installed package
+
+        points: dict[str, EntryPoint] = {}
+        for point in sorted(entry_points(group=self.group), key=lambda point: (point.name, point.value)):
+            if point.name in self._built_in:
+                raise BadPlugIn(f"{_place(point)} adds {self.option} {point.name}, a name that xskill has itself")
+            if points.setdefault(point.name, point) != point:
+                raise BadPlugIn(f"{_place(point)} and {_place(points[point.name])} both add {self.option} {point.name}")
+        return points
+
+    def _load(self, point: EntryPoint) -> C:
+        if point.name not in self._loaded:
+            try:
+                entry: Any = point.load()
+            except Exception as error:  # whatever the other package's module does
+                reason = f"{type(error).__name__}: {error}"
+                raise BadPlugIn(f"{_place(point)} adds {self.option} {point.name}, but fails: {reason}") from error
+            if not isinstance(entry, self._kind) or entry.name != point.name:
+                raise BadPlugIn(
+                    f"{_place(point)} adds {self.option} {point.name}, but {point.value} is no "
+                    f"{self._kind.__module__}.{self._kind.__qualname__} of that name"
+                )
+            self._loaded[point.name] = entry
+        return self._loaded[point.name]
+
+
+def resolve(reference: Any) -> Any:
+    """The object that ``module:attribute`` names; any other object is itself."""
+    if not isinstance(reference, str):
+        return reference
+    module, _, attribute = reference.partition(":")
+    return getattr(importlib.import_module(module), attribute)
+
+
+def _place(point: EntryPoint) -> str:
+    """The distribution that an entry point belongs to, for errors."""
+    return f"the installed package {point.dist.name if point.dist else '?'}"
