@@ -10,7 +10,7 @@ from xskill.bounds import bounded
 from xskill.errors import NoRecord, UsageError
 from xskill.gate.compare import by_task, check_same_tasks, choose_metrics, compare
 from xskill.gate.leak import check_leak
-from xskill.gate.policies import POLICIES, Rules, parse_margins
+from xskill.gate.policies import POLICIES, GateRules, parse_margins
 from xskill.gate.policies import decide as rule
 from xskill.gate.verdict import make_verdict
 from xskill.records import BankHeader, Result, Skill, Verdict
@@ -48,8 +48,7 @@ class GateOptions:
     seed: int
 
     def __post_init__(self) -> None:
-        if self.policy not in POLICIES:
-            raise UsageError(f"--policy {self.policy}: expected one of {', '.join(POLICIES)}")
+        _ = POLICIES[self.policy]  # one that is not there is refused
         if not 0 < self.alpha < 1:
             raise UsageError(f"--alpha {self.alpha:g}: expected a number between 0 and 1")
         if not 0 <= self.regression_tolerance < float("inf"):  # NaN too: no task would ever count as worse
@@ -124,7 +123,7 @@ def judge(
     unchecked: list[str] = []
     if candidate_bank is not None:
         unchecked = check_leak(candidate_bank.skills, old, candidate_bank.header.extra.get("questions", ()))
-    rules = Rules(parse_margins(options.margin, [m.name for m in metrics], options.policy), options.max_regressions)
+    rules = GateRules(parse_margins(options.margin, [m.name for m in metrics], options.policy), options.max_regressions)
     alpha, tolerance = options.alpha, options.regression_tolerance
     comparisons = [compare(old, new, m, alpha=alpha, tolerance=tolerance, seed=options.seed) for m in metrics]
     verdict = make_verdict(
