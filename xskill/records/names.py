@@ -8,34 +8,46 @@ asked for.
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple
+from typing import Any
 
 from xskill.errors import BadRecord
 
 _TAG = re.compile(rb'"schema"\s*:\s*"([^"\\]*)"')
-_NAME = re.compile(r"xskill\.([a-z]+)/(\d+)\Z")
 
 
-class Contract(NamedTuple):
-    """One kind of record that travels between stages."""
+class Contract:
+    """One kind of record that travels between stages. (A plain class: commands that only pass records on make it.)
 
-    name: str
-    one: str
-    """What one record is called."""
-    many: str
-    """What a stream of them is called."""
-    maker: str
-    """The command that makes them."""
-    followers: tuple[str, ...] = ()
-    """Of a header: the contracts whose records may follow it; without any record, the first is meant."""
-    repeats: bool = False
-    """Whether such a header may stand in a stream again: credits of several files are one stream, trees are not."""
-    version: int = 1
+    Attributes:
+        name: short, as in ``xskill schema NAME``.
+        one: what one record is called.
+        many: what a stream of them is called.
+        maker: the command that makes them.
+        followers: of a header, the contracts whose records may follow it; without any record, the first is meant.
+        repeats: whether such a header may stand in a stream again: credits of several files are one stream, trees not.
+        version: the one that this xskill reads.
+        tag: what its records say in ``schema``.
+    """
 
-    @property
-    def tag(self) -> str:
-        """What its records say in ``schema``."""
-        return f"xskill.{self.name}/{self.version}"
+    def __init__(
+        self,
+        name: str,
+        one: str,
+        many: str,
+        maker: str,
+        *,
+        followers: tuple[str, ...] = (),
+        repeats: bool = False,
+        version: int = 1,
+    ) -> None:
+        self.name = name
+        self.one = one
+        self.many = many
+        self.maker = maker
+        self.followers = followers
+        self.repeats = repeats
+        self.version = version
+        self.tag = f"xskill.{name}/{version}"
 
 
 REGISTRY = {
@@ -95,7 +107,7 @@ def known_tag(tag: str) -> bool:
 
 def unknown_contract(tag: str) -> str:
     """Why a tag for which :func:`known_tag` is False cannot be read, and what to do."""
-    match = _NAME.match(tag)
+    match = re.match(r"xskill\.([a-z]+)/(\d+)\Z", tag)
     if match is not None and match.group(1) in REGISTRY:
         contract = REGISTRY[match.group(1)]
         version = contract.version
