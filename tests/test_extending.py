@@ -90,8 +90,8 @@ def test_a_format_is_told_by_content_and_by_name(site: Path, tmp_path: Path) -> 
             ("go north", None),
         ]
     assert b"\nmoves " in xskill(site, "canon", "--list-formats").stdout
-    log.write_text(json.dumps({"goal": "Get out.", "moves": [{"do": 5}]}) + "\n")
-    assert b"games.jsonl:1: moves[0].do: expected a string" in xskill(site, "canon", log, check=65).stderr
+    log.write_text(json.dumps({"goal": "Get out.", "moves": ["jump"]}) + "\n")
+    assert b"games.jsonl:1: moves[0]: expected an object" in xskill(site, "canon", log, check=65).stderr
 
 
 def rollouts(path: Path) -> Path:
