@@ -1,0 +1,39 @@
+"""Who acts in the environment of a shipped worker, and what a worker of another package is.
+
+Light, so that ``xskill worker`` shows the names in its help.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xskill.choices import Choice, Table
+
+
+@dataclass(frozen=True, slots=True)
+class Worker(Choice):
+    """A worker that ``xskill worker NAME`` starts.
+
+    ``implementation`` is a function that serves (:func:`xskill.workers.serve.serve`) until its input ends. Its
+    parameters, as typer reads them, are the options of the subcommand; its docstring is the help.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerPolicy(Choice):
+    """A policy of the shipped workers; ``implementation`` makes it of what it ``looks_at``."""
+
+    looks_at: tuple[str, ...] = ()
+    """Options of the command that it looks at."""
+
+
+POLICIES = Table(
+    "--policy",
+    WorkerPolicy,
+    [
+        WorkerPolicy("expert-noise", "the expert, but for a share of the turns", looks_at=("rate", "expert")),
+        WorkerPolicy("random", "any action that can be taken"),
+        WorkerPolicy("follower", "what the skills say"),
+        WorkerPolicy("llm", "a model", looks_at=("model", "base_url", "settings")),
+    ],
+)
