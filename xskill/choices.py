@@ -99,6 +99,10 @@ class Table(Generic[C]):
         """
         return (*self._built_in, *self._entry_points())
 
+    def sources(self) -> dict[str, str]:
+        """Names of other packages → the package; imports none."""
+        return {name: _place(point) for name, point in self._entry_points().items()}
+
     def outside(self) -> tuple[C, ...]:
         """Entries of other packages, by name.
 

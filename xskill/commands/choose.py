@@ -21,7 +21,7 @@ def choose(table: Table[Any], *names: str, help: str, metavar: str | None = None
     """
     shown = f"<{'|'.join(table.names)}>"
     if metavar is not None:
-        lines = " · ".join(f"{entry.name} ({entry.help})" for entry in table)
+        lines = " · ".join(f"{entry.name} ({entry.help})" if entry.help else entry.name for entry in table)
         shown, help = metavar, f"{help} {lines}".strip()
     return typer.Option(*names, metavar=shown, help=help, callback=checked(table), autocompletion=_begins_with(table))
 

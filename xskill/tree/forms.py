@@ -33,8 +33,8 @@ TRAINERS = Table(
     "--as",
     Choice,
     [
-        Choice("verl", "columns of verl", "xskill.tree.trainer_rows:VERL"),
-        Choice("trl", "columns of TRL", "xskill.tree.trainer_rows:TRL"),
-        Choice("skyrl", "columns of SkyRL", "xskill.tree.trainer_rows:SKYRL"),
+        Choice("verl", "", "xskill.tree.trainer_rows:VERL"),
+        Choice("trl", "", "xskill.tree.trainer_rows:TRL"),
+        Choice("skyrl", "", "xskill.tree.trainer_rows:SKYRL"),
     ],
 )

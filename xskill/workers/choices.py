@@ -21,19 +21,26 @@ class Worker(Choice):
 
 @dataclass(frozen=True, slots=True)
 class WorkerPolicy(Choice):
-    """A policy of the shipped workers; ``implementation`` makes it of what it ``looks_at``."""
+    """A policy of the shipped workers; ``implementation`` is its class."""
 
     looks_at: tuple[str, ...] = ()
     """Options of the command that it looks at."""
 
 
+_MODULES = "xskill.workers.policies"
+
 POLICIES = Table(
     "--policy",
     WorkerPolicy,
     [
-        WorkerPolicy("expert-noise", "the expert, but for a share of the turns", looks_at=("rate", "expert")),
-        WorkerPolicy("random", "any action that can be taken"),
-        WorkerPolicy("follower", "what the skills say"),
-        WorkerPolicy("llm", "a model", looks_at=("model", "base_url", "settings")),
+        WorkerPolicy(
+            "expert-noise",
+            "the expert, but for a share of the turns",
+            f"{_MODULES}.without_model:ExpertNoise",
+            looks_at=("rate", "expert"),
+        ),
+        WorkerPolicy("random", "any action that can be taken", f"{_MODULES}.without_model:RandomPolicy"),
+        WorkerPolicy("follower", "what the skills say", "xskill.workers.follower:Follower"),
+        WorkerPolicy("llm", "a model", f"{_MODULES}.llm:LlmPolicy", looks_at=("model", "base_url", "settings")),
     ],
 )
