@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
@@ -44,7 +43,6 @@ def _prompt(bank: Bank, output: str | None, licence: str | None) -> None:
     write_text(output, clean(render_prompt(bank.skills)))
 
 
-@dataclass(frozen=True, slots=True)
 class BankForm(Choice):
     """A form of a bank; ``implementation(bank, output, license)`` writes it."""
 

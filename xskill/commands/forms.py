@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from xskill.choices import Choice, Table, resolve
 
 
-@dataclass(frozen=True, slots=True)
 class CreditForm(Choice):
     """A form of credited trajectories; the implementation makes a row of one."""
 
@@ -42,7 +40,6 @@ CREDIT = Table(
 )
 
 
-@dataclass(frozen=True, slots=True)
 class DistillForm(Choice):
     """What ``distill`` writes."""
 

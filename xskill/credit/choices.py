@@ -5,7 +5,6 @@ Light, so that the command shows the names in its help: implementations are impo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from xskill.choices import Choice, Table
@@ -13,7 +12,6 @@ from xskill.choices import Choice, Table
 OFFICIAL = "as the official code, its singleton rules included"
 
 
-@dataclass(frozen=True, slots=True)
 class CreditMethod(Choice):
     """A way to credit turns.
 
@@ -37,7 +35,6 @@ class CreditMethod(Choice):
     """What the header says of the rules that the numbers follow."""
 
 
-@dataclass(frozen=True, slots=True)
 class Backup(Choice):
     """How the children of a node are weighed; :func:`xskill.credit.backup.back_up` does all of them in one pass."""
 
@@ -47,7 +44,6 @@ class Backup(Choice):
     """Children count by the finished leaves below them, not equally."""
 
 
-@dataclass(frozen=True, slots=True)
 class Ratio(Choice):
     """How the log ratios of a turn's tokens become one."""
 

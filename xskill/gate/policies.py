@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from xskill.choices import Choice, Table
 from xskill.errors import UsageError
@@ -20,19 +20,17 @@ if TYPE_CHECKING:
 Decision = Literal["accept", "reject", "inconclusive"]
 
 
-@dataclass(frozen=True, slots=True)
-class Ruling:
+class Ruling(NamedTuple):
     """A decision and the sentences that explain it."""
 
     decision: Decision
     reasons: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class GateRules:
+class GateRules(NamedTuple):
     """What the caller allows."""
 
-    margins: Mapping[str, float] = field(default_factory=dict)
+    margins: Mapping[str, float] = MappingProxyType({})
     """Metric → the largest loss that still counts as not worse; empty under a policy that takes no margins."""
     max_regressions: int | None = None
     """Number of tasks that may get worse; None: any."""
@@ -80,7 +78,6 @@ def margin(comparisons: Sequence[Comparison], rules: GateRules) -> Ruling:
     return Ruling("inconclusive", tuple(open_)) if open_ else Ruling("accept", ("every metric within its margin",))
 
 
-@dataclass(frozen=True, slots=True)
 class GatePolicy(Choice):
     """A policy: ``implementation(comparisons, rules)`` gives a :class:`Ruling`.
 

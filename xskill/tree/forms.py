@@ -5,12 +5,9 @@ Light, so that the commands show the names in their help.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xskill.choices import Choice, Table
 
 
-@dataclass(frozen=True, slots=True)
 class ShowForm(Choice):
     """A form of a tree. The implementation gives the text of a summary; of the whole tree, a value for JSON."""
 

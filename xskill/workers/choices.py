@@ -5,12 +5,9 @@ Light, so that ``xskill worker`` shows the names in its help.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xskill.choices import Choice, Table
 
 
-@dataclass(frozen=True, slots=True)
 class Worker(Choice):
     """A worker that ``xskill worker NAME`` starts.
 
@@ -19,7 +16,6 @@ class Worker(Choice):
     """
 
 
-@dataclass(frozen=True, slots=True)
 class WorkerPolicy(Choice):
     """A policy of the shipped workers; ``implementation`` is its class."""
 
