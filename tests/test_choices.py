@@ -88,3 +88,16 @@ def test_two_packages_that_add_the_same_name(packages: Path) -> None:
         install(packages, f"kit-{name}", f"fig = figs_{name}:FIG", f"figs_{name}", "")
     with pytest.raises(BadPlugIn, match="the installed package kit-two and the installed package kit-one both add"):
         table()["fig"]
+
+
+def test_a_row_is_frozen_and_takes_its_fields_only() -> None:
+    class Sized(Choice):
+        size: int = 1
+
+    assert repr(Sized("a", "A.", size=2)) == "Sized(name='a', help='A.', implementation=None, size=2)"
+    assert Sized("a", "A.").size == 1
+    with pytest.raises(AttributeError, match="Sized is frozen"):
+        Sized("a", "A.").size = 3  # type: ignore[misc]
+    for values, named in ((("a",), {}), (("a", "b"), {"colour": 1}), (("a", "b", "c", 1, 2), {})):
+        with pytest.raises(TypeError, match="Sized: lacks"):
+            Sized(*values, **named)  # type: ignore[arg-type]
