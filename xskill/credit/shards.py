@@ -45,7 +45,7 @@ class _Question(msgspec.Struct):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class PartSummary:
     """What one part holds."""
 
     config: dict[str, Any]
@@ -59,14 +59,14 @@ def can_be_parted(files: list[str], config: Config) -> bool:
     """Whether the method looks at each question alone, and the input is one file that a process can enter anywhere."""
     if not may_fork() or len(files) != 1 or files[0] == "-":
         return False
-    if config.method == "treepo" or config.radius == "auto":
-        return False  # these look at all questions of the run together
+    if config.across_questions:
+        return False
     return os.path.isfile(files[0]) and os.path.getsize(files[0]) >= LEAST_BYTES
 
 
 def credit_in_parts(
     name: str, config: Config, reward_from: Any, jobs: int, begin: Callable[[Credits], Callable[[bytes], None]]
-) -> Found | None:
+) -> PartSummary | None:
     """Credit a file in ``jobs`` processes.
 
     Args:
@@ -134,7 +134,7 @@ def _credit(name: str, config: Config, reward_from: Any, span: tuple[int, int]) 
         partial(_open_part, name, *span),
         Run("credit", quiet=True),
         reward_from=reward_from,
-        hold_texts=config.method == "gigpo",  # it compares observations
+        hold_texts=config.needs_texts,
     )
     return rollouts, originals, run_method(rollouts, trie, config)
 
@@ -195,10 +195,10 @@ class _Child:
         finally:
             os._exit(status)
 
-    def found(self) -> Found | None:
+    def found(self) -> PartSummary | None:
         """What the part holds; None when the child gave up."""
         try:
-            found: Found = pickle.load(self._answer)
+            found: PartSummary = pickle.load(self._answer)
         except EOFError:
             return None
         return found
@@ -249,15 +249,15 @@ def _children(name: str, config: Config, reward_from: Any, spans: list[tuple[int
             child.end()
 
 
-def _found(rollouts: Rollouts, credits: Credits) -> Found:
-    return Found(credits.config, credits.stats, rollouts.questions, list(per_step(rollouts, credits)))
+def _found(rollouts: Rollouts, credits: Credits) -> PartSummary:
+    return PartSummary(credits.config, credits.stats, rollouts.questions, list(per_step(rollouts, credits)))
 
 
-def _merge(parts: list[Found]) -> Found | None:
+def _merge(parts: list[PartSummary]) -> PartSummary | None:
     """Sums of the counts; None when a question is in two parts, or when parts would write different columns."""
     questions = [question for part in parts for question in part.questions]
     if len(set(questions)) < len(questions) or any(part.arrays != parts[0].arrays for part in parts):
         return None
     names = list(dict.fromkeys(name for part in parts for name in part.stats))
     stats = {name: sum(part.stats.get(name, 0) for part in parts) for name in names}
-    return Found(parts[0].config, stats, questions, parts[0].arrays)
+    return PartSummary(parts[0].config, stats, questions, parts[0].arrays)
