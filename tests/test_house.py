@@ -186,14 +186,20 @@ def test_a_class_name_means_one_thing() -> None:
     assert {name: sorted(paths) for name, paths in homes.items() if len(paths) > 1} == {}
 
 
+OF_A_PACKAGE = {"__init__.py", "choices.py", "forms.py"}
+"""The tables of choices and of output forms are called the same in each package that has one."""
+
+
 def test_a_file_name_means_one_thing() -> None:
-    """But for packages, and the command of a package or verb: ``commands/NAME.py`` beside ``verbs/NAME.py``."""
+    """But for the command of a package or verb: ``commands/NAME.py`` beside ``verbs/NAME.py``."""
     homes: dict[str, list[str]] = {}
     for path in MODULES:
-        if path.name != "__init__.py" and path.parent.name != "commands":
+        if path.name not in OF_A_PACKAGE and path.parent.name != "commands":
             homes.setdefault(path.name, []).append(str(path.relative_to(ROOT)))
-    for path in (ROOT / "commands").glob("[!_]*.py"):
-        packages = {place.parts[0] for place in (home.relative_to(ROOT) for home in MODULES)}
+    packages = {part_of(path) for path in MODULES}
+    for path in (ROOT / "commands").glob("*.py"):
+        if path.name in OF_A_PACKAGE:
+            continue
         if path.stem not in packages and f"verbs/{path.name}" not in homes.get(path.name, []):
             homes.setdefault(path.name, []).append(f"commands/{path.name}")
     assert {name: paths for name, paths in homes.items() if len(paths) > 1} == {}

@@ -201,3 +201,8 @@ def test_command_on_a_stream(bank_file):
     assert bad.returncode == 65
     assert "-:1" in bad.stderr
     assert "task" in bad.stderr
+
+
+def test_a_bank_is_indexed_where_it_is_not_an_index():
+    bank = make_bank([Skill(id="t", tier="task", task_type="clean", title="Clean a mug", principle="At the sink.")])
+    assert retrieve(bank, "clean the mug") == retrieve(build_index(bank), "clean the mug") != []

@@ -7,7 +7,7 @@ from typing import Any
 
 from xskill.workers.follower.choice import preferences
 from xskill.workers.follower.instructions import read_skill
-from xskill.workers.follower.scene import Reader, Turn, look
+from xskill.workers.follower.scene import Reader, TriedDeed, look
 
 FOCUS: dict[str, Any] = {
     "id": "focus",
@@ -42,7 +42,9 @@ def first(
 ) -> str:
     """What a follower does first in a room of ScienceWorld."""
     read = Reader("scienceworld").read
-    scene = look(TASK, [Turn(read(action), answer, refused) for action, answer, refused in turns], list(map(read, now)))
+    scene = look(
+        TASK, [TriedDeed(read(action), answer, refused) for action, answer, refused in turns], list(map(read, now))
+    )
     return next(preferences(scene, [read_skill(skill) for skill in skills], kind)).raw
 
 

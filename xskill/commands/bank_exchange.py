@@ -117,11 +117,11 @@ def export(
     if not chosen.folders:
         refuse(ctx, ["licence"], f"belongs to --as skills; {form} names no license")
     with Run("bank export", quiet=quiet) as run:
-        shipped, removed = redacted(read_bank(bank_path(file, bank), run))
-        run.read = run.kept = len(shipped.skills)
+        clean_bank, removed = redacted(read_bank(bank_path(file, bank), run))
+        run.read = run.kept = len(clean_bank.skills)
         if removed:
             run.note("redacted: " + ", ".join(f"{n} {kind}" for kind, n in sorted(removed.items())))
-        chosen.load()(shipped, output, licence)
+        chosen.load()(clean_bank, output, licence)
 
 
 def sft(

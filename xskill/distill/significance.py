@@ -10,11 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from xskill.array_types import Ints32
+from xskill.array_types import Ints32, Ints64
 from xskill.mine.association import Tables, benjamini_hochberg, exchangeable, fisher
 from xskill.mine.corpus import CodedCorpus
-
-Counts = npt.NDArray[np.int64]
 
 SIGNIFICANT = 0.05
 EXACT = 200
@@ -35,11 +33,11 @@ class Blocks:
     """[episodes] block."""
     outcome: npt.NDArray[np.int8]
     """[episodes] 1 success, 0 failure, -1 unknown."""
-    kind: Counts
+    kind: Ints64
     """[blocks] index of the block's numbers in ``totals`` and ``successes``."""
-    totals: Counts
+    totals: Ints64
     """[kinds] episodes with an outcome."""
-    successes: Counts
+    successes: Ints64
     """[kinds]"""
 
 
@@ -69,7 +67,7 @@ def p_value(within: Blocks, held: npt.NDArray[np.signedinteger[Any]], outcome: i
     return upper_tail(totals, positives, each, int((within.outcome[held] == outcome).sum()), times)
 
 
-def upper_tail(totals: Counts, positives: Counts, held: Counts, hits: int, times: Counts | None = None) -> float:
+def upper_tail(totals: Ints64, positives: Ints64, held: Ints64, hits: int, times: Ints64 | None = None) -> float:
     """P(sum_s X_s >= hits), X_s hypergeometric (``held`` drawn of ``totals``, ``positives`` among them), independent.
 
     Exact for up to :data:`EXACT` strata that leave room for chance, else by the saddlepoint of Lugannani and Rice
@@ -92,7 +90,7 @@ def upper_tail(totals: Counts, positives: Counts, held: Counts, hits: int, times
     return float(fisher(Tables(counts, held[None], positives, totals))[0])
 
 
-def _saddlepoint(totals: Counts, positives: Counts, held: Counts, times: Counts, hits: int) -> float:
+def _saddlepoint(totals: Ints64, positives: Ints64, held: Ints64, times: Ints64, hits: int) -> float:
     """The tail of a sum over strata, each of which comes ``times`` times."""
     low, high = np.maximum(0, held + positives - totals), np.minimum(held, positives)
     mean = float((times * held * positives / totals).sum())

@@ -1,7 +1,7 @@
 """Does holding a routine go with success? Lift, exact one-sided tests, intervals, false discovery rates.
 
 The merges were themselves chosen by success, so these numbers describe and do not prove;
-:mod:`xskill.mine.permutations` makes them honest.
+:mod:`xskill.mine.resampling` makes them honest.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import lru_cache, reduce
 import numpy as np
 import numpy.typing as npt
 
-from xskill.array_types import Floats, Ints32
+from xskill.array_types import Floats, Ints32, Ints64
 from xskill.errors import UsageError
 from xskill.mine.corpus import CodedCorpus, Labels
 
@@ -57,8 +57,6 @@ def exchangeable(corpus: CodedCorpus, strata: Ints32) -> Ints32:
     return np.where(several, question + np.int32(strata.max(initial=0) + 1), strata)
 
 
-Counts = npt.NDArray[np.int64]
-
 _Z95 = 1.959963984540054
 _DIRECT = 4096
 """Support up to which distributions are convolved as they are."""
@@ -70,13 +68,13 @@ _NEGLIGIBLE = -70.0
 class Tables:
     """2 x 2 tables of nodes against the outcome, one for each stratum."""
 
-    hits: Counts
+    hits: Ints64
     """Episodes that hold the node and have the outcome. [n_nodes, n_strata]"""
-    holders: Counts
+    holders: Ints64
     """Episodes with a known outcome that hold the node. [n_nodes, n_strata]"""
-    positives: Counts
+    positives: Ints64
     """Episodes that have the outcome. [n_strata]"""
-    totals: Counts
+    totals: Ints64
     """Episodes with a known outcome. [n_strata]"""
 
 
@@ -119,7 +117,7 @@ def benjamini_hochberg(p: Floats) -> Floats:
     return q
 
 
-def wilson(hits: Counts, n: Counts) -> tuple[Floats, Floats]:
+def wilson(hits: Ints64, n: Ints64) -> tuple[Floats, Floats]:
     """95% score interval of hits / n (Wilson 1927); NaN where n is 0."""
     share = _ratio(hits, n)
     z2n = _ratio(np.full(n.shape, _Z95**2), n)
@@ -130,7 +128,7 @@ def wilson(hits: Counts, n: Counts) -> tuple[Floats, Floats]:
     return low, high
 
 
-def _ratio(above: npt.NDArray[np.float64] | Counts, below: npt.NDArray[np.float64] | Counts) -> Floats:
+def _ratio(above: npt.NDArray[np.float64] | Ints64, below: npt.NDArray[np.float64] | Ints64) -> Floats:
     ratio: Floats = np.divide(above, below, out=np.full(np.broadcast(above, below).shape, np.nan), where=below != 0)
     return ratio
 

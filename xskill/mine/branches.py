@@ -34,7 +34,7 @@ class Orphans:
     """Orphans of one number may hold copies of the same steps."""
 
 
-class Named(Protocol):
+class EpisodeNames(Protocol):
     """Ids and questions of episodes."""
 
     ids: list[str]
@@ -68,7 +68,7 @@ class Branches:
         """Whether there is anything to look at; there is not while all parents stand before their branches."""
         return bool(self._open)
 
-    def follows(self, parent: str, question: str | None, before: Named) -> bool:
+    def follows(self, parent: str, question: str | None, before: EpisodeNames) -> bool:
         """Take the branch that is read now; whether its parent is among the episodes before it."""
         self._look_at(before)
         self._episodes.append(self._n_here)
@@ -78,7 +78,7 @@ class Branches:
         self._lines.append(line)
         return parent in self._here.get(question, ())
 
-    def _look_at(self, episodes: Named) -> None:
+    def _look_at(self, episodes: EpisodeNames) -> None:
         here, n = self._here, self._n_here
         for question, name in zip(episodes.question[n:], episodes.ids[n:], strict=True):
             if question in here:
@@ -94,7 +94,7 @@ class Branches:
             self._prefixes.extend(prefix)
         self._ends.append(len(self._prefixes))
 
-    def bad(self, episodes: Named) -> list[int]:
+    def bad(self, episodes: EpisodeNames) -> list[int]:
         """Numbers of the episodes whose parent links lead into a cycle; the run is told of each."""
         keys = list(zip(episodes.question, episodes.ids, strict=True))
         branches = [(keys[n], (keys[n][0], parent)) for n, parent in zip(self._episodes, self._parents, strict=True)]
@@ -109,7 +109,7 @@ class Branches:
             self._run.check_input()
         return [self._episodes[index] for index in circular]
 
-    def orphans(self, episodes: Named) -> Orphans:
+    def orphans(self, episodes: EpisodeNames) -> Orphans:
         """The branches that count their prefixes themselves; the run is told how many.
 
         A parent has the question of its branch, or one of the two has none.

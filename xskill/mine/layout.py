@@ -16,7 +16,7 @@ SEPARATOR = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Sequence:
+class SymbolLine:
     """All episodes in one array, a separator before each and one after the last.
 
     A symbol of length l that starts at position i covers i … i + l - 1 and is written at both ends,
@@ -50,7 +50,7 @@ class PairIndex:
     """Pair that starts at each position, -1 where none does."""
 
 
-def lay_out(corpus: CodedCorpus, room: int = 0) -> Sequence:
+def lay_out(corpus: CodedCorpus, room: int = 0) -> SymbolLine:
     """The corpus before any merge: token t is symbol t + 1.
 
     Args:
@@ -70,10 +70,10 @@ def lay_out(corpus: CodedCorpus, room: int = 0) -> Sequence:
     inside = np.ones(size, bool)
     inside[corpus.starts + np.arange(corpus.n_episodes + 1)] = False
     symbols[inside] = (corpus.token_of + 1)[corpus.steps]
-    return Sequence(symbols, None, episode, np.ones(len(corpus.tokens) + 1, np.int32))
+    return SymbolLine(symbols, None, episode, np.ones(len(corpus.tokens) + 1, np.int32))
 
 
-def index_pairs(sequence: Sequence, least: int = 2) -> PairIndex:
+def index_pairs(sequence: SymbolLine, least: int = 2) -> PairIndex:
     """List the positions of each pair that occurs ``least`` times (once alone can never pay for a merge)."""
     spans = sequence.symbols if sequence.starts is None else sequence.symbols[sequence.starts]
     # One number for each pair of neighbours; after a stable sort, equal pairs stand together with positions ascending.

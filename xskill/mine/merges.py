@@ -8,7 +8,7 @@ for good; a merge touches only its own occurrences and their two neighbours.
 
 from __future__ import annotations
 
-from collections.abc import Sequence as Many
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from xskill.array_types import Ints32
 from xskill.mine.board import Board, Ranks
-from xskill.mine.layout import SEPARATOR, PairIndex, Sequence
+from xskill.mine.layout import SEPARATOR, PairIndex, SymbolLine
 from xskill.mine.outcomes import GOOD, IGNORED, Classes, Counts, Prior, count, has_outcome
 from xskill.mine.rules import Gate, MineRules
 from xskill.mine.runs import Runs
@@ -43,12 +43,12 @@ class Merge:
 class StartingPoint:
     """A corpus before its first merge. A miner copies what it changes, so many can start from one."""
 
-    sequence: Sequence
+    sequence: SymbolLine
     index: PairIndex
     """Where the pairs of the sequence stand."""
     families: Ints32
     """Task type of each episode, -1 for null. [n_episodes]"""
-    expansions: Many[tuple[int, ...]]
+    expansions: Sequence[tuple[int, ...]]
     """Tokens of each symbol of the sequence."""
 
 
@@ -70,7 +70,7 @@ class Miner:
         classes: Classes,
         rules: MineRules,
         prior: Prior = Prior(),
-        gates: Many[Gate] | None = None,
+        gates: Sequence[Gate] | None = None,
     ) -> None:
         sequence = start.sequence
         self.rules = rules
@@ -105,7 +105,7 @@ class Miner:
             merges.append(self.merge(*chosen))
         return merges
 
-    def fork(self, gates: Many[Gate]) -> Miner:
+    def fork(self, gates: Sequence[Gate]) -> Miner:
         """A copy that goes on from here under some of the gates."""
         other = copy(self)
         other._symbols, other._at, other._lengths = self._symbols.copy(), self._at.copy(), self._lengths.copy()

@@ -10,18 +10,19 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from xskill.array_types import Ints64
 from xskill.mine.association import Tables, benjamini_hochberg, fisher, lift, wilson
 from xskill.mine.corpus import CodedCorpus, render
-from xskill.mine.layout import Sequence
+from xskill.mine.layout import SymbolLine
 from xskill.mine.merges import Merge
 from xskill.mine.rules import MineRules
 from xskill.mine.slots import ArgumentValues, chain, find_slots
-from xskill.mine.tally import FAILED, SUCCEEDED, Counts, NodeTally, mined_outcome
+from xskill.mine.tally import FAILED, SUCCEEDED, NodeTally, mined_outcome
 from xskill.records import Node, Slot
 
 
 def describe(
-    corpus: CodedCorpus, sequence: Sequence, merges: list[Merge], counts: NodeTally, tables: Tables, rules: MineRules
+    corpus: CodedCorpus, sequence: SymbolLine, merges: list[Merge], counts: NodeTally, tables: Tables, rules: MineRules
 ) -> list[Node]:
     """Node records in merge order, with every field but the resampled ones (docs/methods/x-tree.md, nodes)."""
     shapes = Shapes.of(corpus, merges)
@@ -115,7 +116,7 @@ class _Routine:
 
 
 def _routines(
-    corpus: CodedCorpus, sequence: Sequence, merges: list[Merge], shapes: Shapes, rules: MineRules
+    corpus: CodedCorpus, sequence: SymbolLine, merges: list[Merge], shapes: Shapes, rules: MineRules
 ) -> Iterator[_Routine]:
     """Example and pattern of each node, over the counted occurrences that its merge replaced (none: no example)."""
     values = ArgumentValues.of(corpus)
@@ -140,7 +141,7 @@ def _example(corpus: CodedCorpus, steps: npt.NDArray[np.int32], has: npt.NDArray
     return [render(corpus.actions[action]) for action in left[0].tolist()]
 
 
-def _share(above: Counts, below: Counts) -> npt.NDArray[np.float64]:
+def _share(above: Ints64, below: Ints64) -> npt.NDArray[np.float64]:
     share: npt.NDArray[np.float64] = np.divide(above, below, out=np.full(len(above), np.nan), where=below > 0)
     return share
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence as Many
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xskill.errors import NoSuccess
 from xskill.mine.corpus import CodedCorpus
-from xskill.mine.layout import PairIndex, Sequence, index_pairs, lay_out
+from xskill.mine.layout import PairIndex, SymbolLine, index_pairs, lay_out
 from xskill.mine.merges import Merge, Miner, StartingPoint
 from xskill.mine.outcomes import Classes
 from xskill.mine.rules import Gate, MineRules
@@ -18,7 +18,7 @@ class Prepared:
     """A corpus, laid out and indexed."""
 
     corpus: CodedCorpus
-    sequence: Sequence
+    sequence: SymbolLine
     index: PairIndex
 
     @property
@@ -26,7 +26,7 @@ class Prepared:
         """Tokens of each symbol: none for the separator, each token itself."""
         return [(), *((symbol,) for symbol in range(1, len(self.sequence.lengths)))]
 
-    def miner(self, classes: Classes, rules: MineRules, gates: Many[Gate] | None = None) -> Miner:
+    def miner(self, classes: Classes, rules: MineRules, gates: Sequence[Gate] | None = None) -> Miner:
         """A miner at the start of its run."""
         start = StartingPoint(self.sequence, self.index, self.corpus.task_type.codes, self.expansions)
         return Miner(start, classes, rules, gates=gates)

@@ -10,7 +10,7 @@ import numpy as np
 from xskill.array_types import Ints32
 from xskill.errors import BadData
 from xskill.mine.corpus import CodedCorpus
-from xskill.mine.layout import Sequence, index_pairs
+from xskill.mine.layout import SymbolLine, index_pairs
 from xskill.mine.tiled_corpus import Tiles
 from xskill.tree.replay_arrays import from_the_left
 from xskill.tree.xtree import XTree
@@ -80,7 +80,7 @@ def rest(corpus: CodedCorpus, tiles: Tiles) -> list[Rest]:
     """The pairs of neighbours that occur at least twice in the tiled episodes, the most frequent :data:`KEPT`."""
     symbols = tiles.symbol.astype(np.uint16) if tiles.n_symbols < 2**16 else tiles.symbol.astype(np.int32)
     lengths = np.ones(tiles.n_symbols, np.int32)
-    index = index_pairs(Sequence(symbols, None, tiles.episode, lengths))
+    index = index_pairs(SymbolLine(symbols, None, tiles.episode, lengths))
     names = ["", *corpus.tokens, *(f"S{number}" for number in range(tiles.n_symbols - 1 - len(corpus.tokens)))]
     rows = []
     for pair in np.argsort(-np.diff(index.first), kind="stable")[:KEPT].tolist():

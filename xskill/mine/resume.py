@@ -13,8 +13,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from collections.abc import Sequence as Many
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -25,7 +24,7 @@ from xskill.errors import BadData, UsageError
 from xskill.mine.branches import Branches
 from xskill.mine.corpus import CodedCorpus, encode_episodes
 from xskill.mine.from_corpus import TreeFacts, tree_header
-from xskill.mine.layout import SEPARATOR, Sequence, index_pairs, lay_out
+from xskill.mine.layout import SEPARATOR, SymbolLine, index_pairs, lay_out
 from xskill.mine.merges import Merge, Miner, StartingPoint
 from xskill.mine.nodes import describe
 from xskill.mine.outcomes import IGNORED, Classes, Prior, classify
@@ -112,7 +111,9 @@ def grow(tree: XTree, corpus: CodedCorpus, rules: MineRules, name: str | None = 
     return XTree(header, (*grown, *nodes[len(grown) :]))
 
 
-def _with_merges(corpus: CodedCorpus, tree: XTree, classes: Classes, rules: MineRules) -> tuple[Sequence, list[Merge]]:
+def _with_merges(
+    corpus: CodedCorpus, tree: XTree, classes: Classes, rules: MineRules
+) -> tuple[SymbolLine, list[Merge]]:
     """The corpus after the tree's merges, and a :class:`Merge` for each node.
 
     Frequency and positions are those of this corpus, rate and score the tree's own. The vocabulary of the corpus holds
@@ -138,7 +139,7 @@ def _with_merges(corpus: CodedCorpus, tree: XTree, classes: Classes, rules: Mine
     symbols = np.zeros_like(fresh.symbols)
     symbols[starts] = spans
     symbols[starts + lengths[spans] - 1] = spans
-    return Sequence(symbols, starts, fresh.episode, lengths), merges
+    return SymbolLine(symbols, starts, fresh.episode, lengths), merges
 
 
 def _ancestor(tree: XTree) -> dict[str, Any]:
@@ -156,7 +157,7 @@ def _names(corpus: CodedCorpus, n_nodes: int) -> list[str]:
     return ["", *corpus.tokens, *(f"S{index}" for index in range(n_nodes))]
 
 
-def _expansions(corpus: CodedCorpus, merges: Many[Merge]) -> list[tuple[int, ...]]:
+def _expansions(corpus: CodedCorpus, merges: Sequence[Merge]) -> list[tuple[int, ...]]:
     expansions: list[tuple[int, ...]] = [(), *((symbol,) for symbol in range(1, len(corpus.tokens) + 1))]
     for merge in merges:
         expansions.append(expansions[merge.left] + expansions[merge.right])
@@ -210,7 +211,7 @@ def _prior(old: NodeTally, memory: Memory, symbol: Mapping[str, int], rules: Min
     return Prior(int(old.corpus[FAILED:].sum()), int(old.corpus[mined]), counts)
 
 
-def _extended(old: NodeTally, taken: Many[Rest | None], merges: Many[Merge], first: int) -> NodeTally:
+def _extended(old: NodeTally, taken: Sequence[Rest | None], merges: Sequence[Merge], first: int) -> NodeTally:
     """The old counts with a row for each new node: what the tree remembers of its pair."""
     nothing = (0, 0, 0)
     replaced = np.array([pair.disjoint if pair else nothing for pair in taken], np.int64).reshape(-1, 3)
@@ -255,7 +256,7 @@ def _summed(before: Node, now: Node, counts: NodeTally, rules: MineRules) -> Nod
     )
 
 
-def _left(old: Many[Rest], taken: Many[Rest], new: Many[Rest]) -> list[Rest]:
+def _left(old: Sequence[Rest], taken: Sequence[Rest], new: Sequence[Rest]) -> list[Rest]:
     """The pairs of old and new episodes that no merge took, the most frequent first."""
     gone = {(pair.left, pair.right) for pair in taken}
     left_over = {(pair.left, pair.right): pair for pair in old if (pair.left, pair.right) not in gone}

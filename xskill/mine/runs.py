@@ -7,13 +7,13 @@ from copy import copy
 import numpy as np
 
 from xskill.array_types import Ints32
-from xskill.mine.layout import Sequence
+from xskill.mine.layout import SymbolLine
 
 
 class Runs:
     """Length of each run, kept at its first and last symbol."""
 
-    def __init__(self, sequence: Sequence) -> None:
+    def __init__(self, sequence: SymbolLine) -> None:
         # Both edges of a run hold its length, so that taking a symbol off either edge touches two cells and no more.
         self._size = np.ones(len(sequence.symbols), np.int32)
         starts = np.arange(len(sequence.symbols)) if sequence.starts is None else sequence.starts

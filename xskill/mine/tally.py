@@ -8,14 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from xskill.array_types import Ints32
+from xskill.array_types import Ints32, Ints64
 from xskill.mine.association import Tables
 from xskill.mine.corpus import CodedCorpus
-from xskill.mine.layout import Sequence
+from xskill.mine.layout import SymbolLine
 from xskill.mine.merges import Merge
 from xskill.mine.rules import MineRules
-
-Counts = npt.NDArray[np.int64]
 
 UNKNOWN, FAILED, SUCCEEDED = 0, 1, 2
 """Columns of a count by outcome."""
@@ -36,17 +34,17 @@ class Occurrences:
 class NodeTally:
     """Counts by outcome (unknown, failed, succeeded), and the task types, of each node."""
 
-    replaced: Counts
+    replaced: Ints64
     """Replaced occurrences. [n_nodes, 3]"""
-    episodes: Counts
+    episodes: Ints64
     """Distinct episodes that hold the node when it merges. [n_nodes, 3]"""
-    tiles: Counts
+    tiles: Ints64
     """Occurrences that no later merge took. [n_nodes, 3]"""
     task_types: list[Counter[str]]
     """Distinct episodes that hold the node, by task type; of the episodes that are counted."""
-    corpus: Counts
+    corpus: Ints64
     """Episodes in all. [3]"""
-    steps: Counts
+    steps: Ints64
     """Their own steps. [3]"""
 
     def __add__(self, other: NodeTally) -> NodeTally:
@@ -61,7 +59,7 @@ class NodeTally:
         )
 
 
-def gather(sequence: Sequence, merges: list[Merge]) -> Occurrences:
+def gather(sequence: SymbolLine, merges: list[Merge]) -> Occurrences:
     """Occurrences of the merges, and which episodes hold which nodes."""
     sizes = [len(merge.positions) for merge in merges]
     node = np.repeat(np.arange(len(merges), dtype=np.int32), sizes)
@@ -99,7 +97,7 @@ def tally(corpus: CodedCorpus, occurrences: Occurrences, merges: list[Merge], ru
     )
 
 
-def _by_outcome(node: Ints32, outcome: npt.NDArray[np.int8], n: int) -> Counts:
+def _by_outcome(node: Ints32, outcome: npt.NDArray[np.int8], n: int) -> Ints64:
     return np.bincount(node.astype(np.int64) * 3 + outcome + 1, minlength=3 * n).reshape(n, 3)
 
 

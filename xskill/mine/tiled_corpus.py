@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from xskill.array_types import Ints32
-from xskill.mine.layout import Sequence
+from xskill.mine.layout import SymbolLine
 from xskill.mine.merges import Merge
 from xskill.tree.replay_arrays import INSIDE, write
 
@@ -22,7 +22,7 @@ class Tiles:
     n_symbols: int
 
 
-def tiled(sequence: Sequence, merges: list[Merge]) -> Tiles:
+def tiled(sequence: SymbolLine, merges: list[Merge]) -> Tiles:
     """Replace each occurrence by its node, in merge order."""
     lengths = [1] * (len(sequence.lengths))
     line = sequence.symbols.astype(np.int64)

@@ -38,7 +38,7 @@ class Explored:
 
 
 def explore(prepared: Prepared, classes: Classes, rules: MineRules, gates: Sequence[Gate]) -> Iterator[Explored]:
-    """Run the miner under all gates: for each gate the very merges that ``rules`` with it would give."""
+    """Run the miner under all gates at once; each gate gets exactly the merges of a run under it alone."""
     waiting = [(prepared.miner(classes, rules, gates), list[Merge]())]
     while waiting:
         miner, merges = waiting.pop()

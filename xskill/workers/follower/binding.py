@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from xskill.workers.follower.instructions import Step
+from xskill.workers.follower.instructions import Instruction
 from xskill.workers.follower.scene import Deed, Scene
 from xskill.workers.follower.vocabulary import names_any, same_verb
 
@@ -12,7 +12,7 @@ LONGEST = 300
 """Characters of an action that is held against a quoted command: matching takes a power of the length."""
 
 
-def fits(step: Step, deed: Deed, scene: Scene, *, kinds: bool = True) -> bool:
+def fits(step: Instruction, deed: Deed, scene: Scene, *, kinds: bool = True) -> bool:
     """The deed is of the kind that the step asks for; without ``kinds`` a surface may be a container."""
     if not same_verb(step.verbs, deed.verbs):
         return False
@@ -24,7 +24,7 @@ def fits(step: Step, deed: Deed, scene: Scene, *, kinds: bool = True) -> bool:
     return not asked or names_any(asked, deed.names)
 
 
-def bind(step: Step, deed: Deed, bound: Mapping[str, str]) -> dict[str, str] | None:
+def bind(step: Instruction, deed: Deed, bound: Mapping[str, str]) -> dict[str, str] | None:
     """Values of the step's placeholders in the deed; None when it is worded otherwise or they are bound otherwise."""
     if step.template is None:
         return {}

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from xskill.workers.follower.binding import bind, fits
 from xskill.workers.follower.explore import closed_here, explore, named
-from xskill.workers.follower.instructions import Routine, Step
+from xskill.workers.follower.instructions import Instruction, Procedure
 from xskill.workers.follower.progress import Progress, completes, grounded, progress
 from xskill.workers.follower.scene import Deed, Scene
 from xskill.workers.follower.vocabulary import GOING, HANDLING, names_any
@@ -22,11 +22,11 @@ WALKED = GOING | {"open"}
 """What of a lead-in is done: closing and looking bring no act nearer to one who sees what can be done."""
 
 
-def preferences(scene: Scene, routines: Sequence[Routine], task_type: str | None = None) -> Iterator[Deed]:
+def preferences(scene: Scene, procedures: Sequence[Procedure], task_type: str | None = None) -> Iterator[Deed]:
     """What can be done, the best first."""
-    mistakes = [routine for routine in routines if routine.tier == "mistake" and routine.steps]
-    states = [progress(routine, scene) for routine in fitting(routines, task_type)]
-    states.sort(key=lambda one: (not one.routine.acts, one.completed, one.routine.tier == "general"))
+    mistakes = [procedure for procedure in procedures if procedure.tier == "mistake" and procedure.steps]
+    states = [progress(procedure, scene) for procedure in fitting(procedures, task_type)]
+    states.sort(key=lambda one: (not one.procedure.acts, one.completed, one.procedure.tier == "general"))
     vetoed: list[Deed] = []
     for deed in _all_preferences(scene, states):
         if any(completes(mistake, scene.done, deed) for mistake in mistakes):
@@ -36,11 +36,11 @@ def preferences(scene: Scene, routines: Sequence[Routine], task_type: str | None
     yield from vetoed
 
 
-def fitting(routines: Sequence[Routine], task_type: str | None) -> list[Routine]:
+def fitting(procedures: Sequence[Procedure], task_type: str | None) -> list[Procedure]:
     """General skills and those of the task's own type; all, when none of the latter achieves anything."""
-    usable = [routine for routine in routines if routine.tier != "mistake" and routine.steps]
-    own = [routine for routine in usable if routine.task_type in (task_type, None)]
-    return own if any(routine.acts and routine.task_type is not None for routine in own) else usable
+    usable = [procedure for procedure in procedures if procedure.tier != "mistake" and procedure.steps]
+    own = [procedure for procedure in usable if procedure.task_type in (task_type, None)]
+    return own if any(procedure.acts and procedure.task_type is not None for procedure in own) else usable
 
 
 def _all_preferences(scene: Scene, states: Sequence[Progress]) -> Iterator[Deed]:
@@ -48,7 +48,7 @@ def _all_preferences(scene: Scene, states: Sequence[Progress]) -> Iterator[Deed]
     takes = [deed for deed in meant if "take" in deed.verbs]
     closed = closed_here(scene)
     for one in states:
-        at_hand = takes if one.routine.acts and not one.completed else meant
+        at_hand = takes if one.procedure.acts and not one.completed else meant
         for deed in wishes(one, scene):
             if deed.place is not None:
                 yield from (*at_hand, *closed)  # nobody walks on without having looked, or away from what is wanted
@@ -59,9 +59,9 @@ def _all_preferences(scene: Scene, states: Sequence[Progress]) -> Iterator[Deed]
 
 
 def wishes(one: Progress, scene: Scene) -> Iterator[Deed]:
-    """What a routine would do now: its next act, else the latest step of the lead-in that is worth taking."""
-    if not one.routine.acts:
-        yield from _walk(one.routine.steps, None, one, scene)
+    """What a procedure would do now: its next act, else the latest step of the lead-in that is worth taking."""
+    if not one.procedure.acts:
+        yield from _walk(one.procedure.steps, None, one, scene)
         return
     act = one.next
     able = [
@@ -101,15 +101,15 @@ def _leads_nowhere(deed: Deed, one: Progress, scene: Scene) -> bool:
     return any(own & set(act.step.placeholders) for act in one.later if act.step.verbs & HANDLING)
 
 
-def _glance(step: Step, scene: Scene) -> Iterator[Deed]:
+def _glance(step: Instruction, scene: Scene) -> Iterator[Deed]:
     """The look around that a skill tells to take before it acts: what is seen may tell which thing is meant."""
     if "observe" in step.verbs:
         yield from (d for d in scene.now if d.key not in scene.seen and not d.args and fits(step, d, scene))
 
 
-def _walk(steps: Sequence[Step], purpose: Step | None, one: Progress, scene: Scene) -> Iterator[Deed]:
+def _walk(steps: Sequence[Instruction], purpose: Instruction | None, one: Progress, scene: Scene) -> Iterator[Deed]:
     """Fresh going and opening, in the order of the steps; what is to be put goes where the task says."""
-    after: Step | None = purpose
+    after: Instruction | None = purpose
     for step in steps:
         if step.verbs & WALKED:
             fresh = [
@@ -129,7 +129,7 @@ def _walk(steps: Sequence[Step], purpose: Step | None, one: Progress, scene: Sce
 
 
 def _best(deeds: Iterable[Deed], one: Progress, scene: Scene) -> list[Deed]:
-    """Those first that handle what the task names, then what the routine used, what is seen with it, and what is
+    """Those first that handle what the task names, then what the procedure used, what is seen with it, and what is
     like the things that the skill was learned from; of a thing that the task says to move, one that can be moved."""
     used = {*one.bound.values(), *one.used}
     step = one.next.step
@@ -141,7 +141,7 @@ def _best(deeds: Iterable[Deed], one: Progress, scene: Scene) -> list[Deed]:
             -sum(arg in used for arg in deed.args),
             main not in scene.marked,
             not scene.together(main, used | scene.marked),
-            -one.routine.likeness(bind(step, deed, one.bound) or {}),
+            -one.procedure.likeness(bind(step, deed, one.bound) or {}),
             bool(scene.target) and main not in scene.movable,
         )
 

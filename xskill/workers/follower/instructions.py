@@ -29,7 +29,7 @@ _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class Instruction:
     """One thing that a skill tells to do."""
 
     verbs: frozenset[str]
@@ -54,18 +54,18 @@ class Step:
 class Act:
     """Something to achieve, and the going, opening and looking that the skill tells to do before it."""
 
-    step: Step
-    lead_in: tuple[Step, ...]
+    step: Instruction
+    lead_in: tuple[Instruction, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Routine:
+class Procedure:
     """A skill as the follower works with it."""
 
     id: str
     tier: str
     task_type: str | None
-    steps: tuple[Step, ...]
+    steps: tuple[Instruction, ...]
     acts: tuple[Act, ...]
     """Empty when it only tells where to go and look."""
     values: Mapping[str, tuple[frozenset[str], ...]] = field(default_factory=dict)
@@ -81,19 +81,19 @@ class Routine:
         return sum(shares) / len(shares) if shares else 0.0
 
 
-def read_skill(skill: Mapping[str, Any]) -> Routine:
-    """The routine of a skill record; one that names no action at all has no steps."""
+def read_skill(skill: Mapping[str, Any]) -> Procedure:
+    """The procedure of a skill record; one that names no action at all has no steps."""
     tier = str(skill.get("tier", "task"))
     steps = tuple(step for text in _texts(skill) for step in text)
     acts: list[Act] = []
-    lead_in: list[Step] = []
+    lead_in: list[Instruction] = []
     for step in steps:
         if step.is_means:
             lead_in.append(step)
         else:
             acts.append(Act(step, tuple(lead_in)))
             lead_in = []
-    return Routine(str(skill.get("id", "")), tier, skill.get("task_type"), steps, tuple(acts), _values(skill))
+    return Procedure(str(skill.get("id", "")), tier, skill.get("task_type"), steps, tuple(acts), _values(skill))
 
 
 def _values(skill: Mapping[str, Any]) -> dict[str, tuple[frozenset[str], ...]]:
@@ -109,7 +109,7 @@ def _values(skill: Mapping[str, Any]) -> dict[str, tuple[frozenset[str], ...]]:
     return {name: words for name, words in read.items() if any(words)}
 
 
-def _texts(skill: Mapping[str, Any]) -> Iterator[list[Step]]:
+def _texts(skill: Mapping[str, Any]) -> Iterator[list[Instruction]]:
     steps = [str(text) for text in skill.get("steps") or []]
     if steps or skill.get("tier") == "mistake":
         for text in steps:
@@ -121,7 +121,7 @@ def _texts(skill: Mapping[str, Any]) -> Iterator[list[Step]]:
     yield from (read_clauses(item) for item in (items[1:] if len(items) > 2 else [principle]))
 
 
-def read_step(text: str) -> Step | None:
+def read_step(text: str) -> Instruction | None:
     """One line of a skill's steps; None when it names no action."""
     quoted = _QUOTED.search(text)
     sentence = _QUOTED.sub(" ", text).lower()
@@ -129,17 +129,17 @@ def read_step(text: str) -> Step | None:
     if quoted is None:
         return clauses[0] if clauses else None
     command = quoted.group(1)
-    first = clauses[0] if clauses else Step(meaning(command.lower().split(" ")[0]), frozenset())
+    first = clauses[0] if clauses else Instruction(meaning(command.lower().split(" ")[0]), frozenset())
     compiled = _compile(command)
-    return first if compiled is None else Step(first.verbs, first.nouns, *compiled)
+    return first if compiled is None else Instruction(first.verbs, first.nouns, *compiled)
 
 
-def read_clauses(text: str) -> list[Step]:
+def read_clauses(text: str) -> list[Instruction]:
     """Verbs in the order of a sentence, each with the nouns up to the next.
 
     Only base forms tell what to do (``close it``, but not ``closed containers``), and negated clauses don't.
     """
-    steps: list[Step] = []
+    steps: list[Instruction] = []
     for clause in _CLAUSE.split(text.lower()):
         verb: str | None = None
         nouns: list[str] = []
@@ -148,12 +148,12 @@ def read_clauses(text: str) -> list[Step]:
                 break
             if word in SENSES:
                 if verb is not None:
-                    steps.append(Step(meaning(verb), frozenset(nouns)))
+                    steps.append(Instruction(meaning(verb), frozenset(nouns)))
                 verb, nouns = word, []
             elif (noun := stem(word)) not in ANYTHING and noun not in LITTLE:
                 nouns.append(noun)
         if verb is not None:
-            steps.append(Step(meaning(verb), frozenset(nouns)))
+            steps.append(Instruction(meaning(verb), frozenset(nouns)))
     return steps
 
 

@@ -1,4 +1,4 @@
-"""The policy: reads a state as a scene and its skills as routines, and takes what is best."""
+"""The policy: reads a state as a scene and its skills as procedures, and takes what is best."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from xskill.errors import CannotAnswer
 from xskill.sampling.protocol import Child
 from xskill.workers.follower.choice import preferences
 from xskill.workers.follower.instructions import read_skill
-from xskill.workers.follower.scene import Reader, Turn, look
+from xskill.workers.follower.scene import Reader, TriedDeed, look
 from xskill.workers.session import State
 
 
@@ -28,13 +28,14 @@ class Follower:
         if can is None:
             raise CannotAnswer("the follower has to know what can be done, and the environment does not list it")
         turns = [
-            Turn(read(action), answer, number in state.refused) for number, (action, answer) in enumerate(state.turns)
+            TriedDeed(read(action), answer, number in state.refused)
+            for number, (action, answer) in enumerate(state.turns)
         ]
         task = state.begun.task or state.task.get("task") or ""
         scene = look(task, turns, [read(action) for action in can], first=state.begun.observation)
-        routines = [read_skill(skill) for skill in state.skills]
+        procedures = [read_skill(skill) for skill in state.skills]
         chosen: dict[str, None] = {}
-        for deed in preferences(scene, routines, state.begun.task_type or state.task.get("task_type")):
+        for deed in preferences(scene, procedures, state.begun.task_type or state.task.get("task_type")):
             chosen.setdefault(deed.raw)
             if len(chosen) == k:
                 break

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from xskill.workers.follower.binding import bind, fits
-from xskill.workers.follower.instructions import Act, Routine, Step
+from xskill.workers.follower.instructions import Act, Instruction, Procedure
 from xskill.workers.follower.scene import Deed, Scene
 from xskill.workers.follower.vocabulary import KINDS, names_any, nouns, same_verb
 
 
 @dataclass(slots=True)
 class Progress:
-    """How far a routine has come in this episode."""
+    """How far a procedure has come in this episode."""
 
-    routine: Routine
+    procedure: Procedure
     completed: int = 0
     achieved: int = 0
     """Acts of the present round."""
@@ -29,18 +29,18 @@ class Progress:
     @property
     def next(self) -> Act:
         """What to achieve now."""
-        return self.routine.acts[self.achieved]
+        return self.procedure.acts[self.achieved]
 
     @property
     def later(self) -> Sequence[Act]:
         """What comes after it in this round."""
-        return self.routine.acts[self.achieved + 1 :]
+        return self.procedure.acts[self.achieved + 1 :]
 
 
-def progress(routine: Routine, scene: Scene) -> Progress:
-    """Read from the deeds so far which acts of a routine were achieved, whoever meant them to be."""
-    one = Progress(routine)
-    if not routine.acts:
+def progress(procedure: Procedure, scene: Scene) -> Progress:
+    """Read from the deeds so far which acts of a procedure were achieved, whoever meant them to be."""
+    one = Progress(procedure)
+    if not procedure.acts:
         return one
     for deed in scene.done:
         step = one.next.step
@@ -49,13 +49,13 @@ def progress(routine: Routine, scene: Scene) -> Progress:
         one.bound.update(bind(step, deed, one.bound) or {})
         one.used += deed.args[:1]
         one.achieved += 1
-        if one.achieved == len(routine.acts):
+        if one.achieved == len(procedure.acts):
             one.spent.update(one.used)
             one.completed, one.achieved, one.bound, one.used = one.completed + 1, 0, {}, []
     return one
 
 
-def grounded(step: Step, deed: Deed, one: Progress, scene: Scene) -> bool:
+def grounded(step: Instruction, deed: Deed, one: Progress, scene: Scene) -> bool:
     """What the deed handles is meant: the task names it, the skill used it, or its first round asks for its kind."""
     if not deed.args:
         return True
@@ -74,7 +74,7 @@ def grounded(step: Step, deed: Deed, one: Progress, scene: Scene) -> bool:
     )
 
 
-def completes(mistake: Routine, done: Sequence[Deed], deed: Deed) -> bool:
+def completes(mistake: Procedure, done: Sequence[Deed], deed: Deed) -> bool:
     """Taking the deed would do the whole of a mistake, its steps in a row with the same things throughout."""
     row = [*done[len(done) - len(mistake.steps) + 1 :], deed] if len(mistake.steps) > 1 else [deed]
     if len(row) < len(mistake.steps):

@@ -75,7 +75,7 @@ class Reader:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class TriedDeed:
     """A deed that was tried."""
 
     deed: Deed
@@ -154,7 +154,7 @@ class Scene:
 
 def look(
     task: str,
-    turns: Sequence[Turn],
+    turns: Sequence[TriedDeed],
     now: Sequence[Deed],
     *,
     first: str | None = None,
@@ -199,7 +199,7 @@ def look(
     )
 
 
-def _changes(turn: Turn) -> bool:
+def _changes(turn: TriedDeed) -> bool:
     return not turn.refused and (not turn.deed.is_means or "open" in turn.deed.verbs)
 
 
