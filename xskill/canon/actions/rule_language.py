@@ -163,11 +163,6 @@ class Rule:
     by_name: bool = False
     """The token of a call depends on its name only."""
 
-    @property
-    def borrows(self) -> bool:
-        """Its token is not its own but that of what one of its slots holds."""
-        return self.command_in is not None or self.action_in is not None or self.name_from is not None
-
     def holds(self, slots: Slots) -> bool:
         """Do the ``where`` conditions hold? A missing slot is an empty text."""
         return all(pattern.search(slots.get(name, "")) for name, pattern in self.where)

@@ -8,7 +8,6 @@ its own, as long as both call a model themselves.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -226,11 +225,3 @@ def _match(span: TraceSpan, open_steps: list[tuple[str | None, RawStep]]) -> Raw
     return next(
         (step for step in named if sorted_dumps(call_arguments(step.arguments)) == same), named[0] if named else None
     )
-
-
-def group_traces(spans: Iterator[TraceSpan]) -> dict[str, list[TraceSpan]]:
-    """Spans by trace, traces in the order in which they begin to appear."""
-    traces: dict[str, list[TraceSpan]] = {}
-    for span in spans:
-        traces.setdefault(span.trace, []).append(span)
-    return traces
