@@ -178,3 +178,41 @@ def test_a_task_type_from_a_field(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "s.jsonl", steps(domain={"kind": "heat"}), steps())
     made = canon(path, task_type="domain.kind")
     assert [record.get("task_type") for record in made] == ["heat", None]
+
+
+def _raw(**fields: Any) -> dict[str, Any]:
+    return {"id": "e", "steps": [{"action": "look"}], **fields}
+
+
+def _own(**fields: Any) -> dict[str, Any]:
+    return {"schema": "xskill.trajectory/1", "id": "e", "actions": ["look"], **fields}
+
+
+@pytest.mark.parametrize("record", [_raw, _own])
+@pytest.mark.parametrize(
+    ("fields", "row", "options", "success", "reward"),
+    [
+        ({}, {"reward": 1.0}, {}, True, 1.0),
+        ({}, {"reward": 0.0}, {}, False, 0.0),
+        ({}, {"reward": 0.5}, {}, None, 0.5),
+        ({"success": True}, {"reward": 0.0}, {}, True, 0.0),
+        ({"success": True, "reward": 1.0}, {"success": False}, {}, False, 1.0),
+        ({}, {"reward": 1.0}, {"success_if": "reward > 2"}, False, 1.0),
+        ({}, {"reward": 1.0}, {"success_if": "extra.score > 2"}, True, 1.0),
+    ],
+)
+def test_one_rule_decides_for_raw_logs_and_for_our_own_trajectories(
+    tmp_path: Path, record: Any, fields: Any, row: Any, options: Any, success: Any, reward: Any
+) -> None:
+    outcomes = write_lines(tmp_path / "outcomes.jsonl", {"id": "e", **row})
+    log_file = write_lines(tmp_path / "log.jsonl", record(**fields))
+    (got,) = canon(log_file, outcomes=read_outcomes(str(outcomes)), **options)
+    assert (got.get("success"), got.get("reward")) == (success, reward)
+
+
+def test_the_reward_that_our_own_trajectory_came_with_changes_nothing(tmp_path: Path) -> None:
+    """It passes as it is; the reward of a raw log is new, and decides."""
+    other = read_outcomes(str(write_lines(tmp_path / "outcomes.jsonl", {"id": "of another", "reward": 1.0})))
+    for options in ({}, {"outcomes": other}):
+        assert canon(write_lines(tmp_path / "own.jsonl", _own(reward=1.0)), **options)[0].get("success") is None
+        assert canon(write_lines(tmp_path / "raw.jsonl", _raw(reward=1.0)), **options)[0]["success"] is True

@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
@@ -57,8 +57,8 @@ class Log:
 
     mode: Mode
     format: Format
-    lines: Iterator[Line] = iter(())
-    values: Iterator[NumberedValue | BadRecord] = iter(())
+    lines: Iterator[Line] = field(default_factory=lambda: iter(()))
+    values: Iterator[NumberedValue | BadRecord] = field(default_factory=lambda: iter(()))
     whole: Any = None
     stream: io.BufferedReader[Any] | None = None
     counted_as: str = ""

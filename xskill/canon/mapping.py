@@ -67,26 +67,26 @@ def parse_map(text: str) -> FieldMap:
         if not equals or not path:
             raise UsageError(f"--map {field}: expected FIELD=PATH")
         constant = path[1:-1] if len(path) > 1 and path[0] == path[-1] and path[0] in "\"'" else None
-        before, found, after = path.partition("[]")
-        if constant is None and found:
+        before, brackets, after = path.partition("[]")
+        if constant is None and brackets:
             if "[]" in after:
                 raise UsageError(f"--map {field}={path}: only one [] is understood, that of the list of steps")
             lists.add(before.strip("."))
-            made = FieldPath(after.strip("."))
+            where = FieldPath(after.strip("."))
         else:
-            made = FieldPath(path, constant)
-        in_step = bool(found) and constant is None
+            where = FieldPath(path, constant)
+        in_step = bool(brackets) and constant is None
         if field in STEP_FIELDS and (in_step or field not in EPISODE_FIELDS):
             if nested and not in_step and constant is None:
                 raise UsageError(
                     f"--map {field}={path}: a field of the steps; say where the list is, as in steps[].{path}"
                 )
-            step[field] = made
+            step[field] = where
         elif field in EPISODE_FIELDS and not in_step:
-            episode[field] = made
+            episode[field] = where
         else:
-            known = ", ".join(dict.fromkeys(STEP_FIELDS + EPISODE_FIELDS))
-            raise UsageError(f"--map {field}={path}: the fields are {known}; those of a whole episode take no []")
+            names = ", ".join(dict.fromkeys(STEP_FIELDS + EPISODE_FIELDS))
+            raise UsageError(f"--map {field}={path}: the fields are {names}; those of a whole episode take no []")
     if "action" not in step and "name" not in step:
         raise UsageError("--map needs action=PATH (or name=PATH for calls), for example action=steps[].action")
     if len(lists) > 1:
@@ -161,40 +161,40 @@ def _flat_episode(row: dict[str, Any], steps: list[RawStep], fields: FieldMap, f
 
 
 def _step(step: Any, fields: FieldMap, path: str) -> RawStep:
-    get = {field: found.get(step) for field, found in fields.step.items()}
+    get = {field: where.get(step) for field, where in fields.step.items()}
     prefix = f"{path}." if path else ""
-    made = RawStep(observation=as_text(get.get("observation")), thought=as_text(get.get("thought")) or None)
+    raw = RawStep(observation=as_text(get.get("observation")), thought=as_text(get.get("thought")) or None)
     kind = get.get("kind")
     if "name" in fields.step and get["name"] is not None:
-        made.kind, made.name = "call", string(get["name"], prefix + fields.step["name"].text)
-        made.arguments = call_arguments(get.get("arguments"))
+        raw.kind, raw.name = "call", string(get["name"], prefix + fields.step["name"].text)
+        raw.arguments = call_arguments(get.get("arguments"))
     else:
         action = get.get("action")
         if action is None:
             raise BadRecord(f"nothing at {fields.step.get('action', fields.step.get('name')).text!r} (--map)",  # type: ignore[union-attr]
                             path=path)  # fmt: skip
-        made.action = as_text(action)
+        raw.action = as_text(action)
     if kind is not None:
         if word(kind) not in KINDS:
             raise fail(prefix + fields.step["kind"].text, "action, call, command or respond", kind)
-        if kind != made.kind:
-            made.kind = kind  # another string object of the same text would be written out as if it were no default
-    made.role = string(get.get("role"), prefix + "role")
-    made.turn = integer(get.get("turn"), prefix + "turn")
-    made.error = get.get("error") not in (None, False, "", 0)
-    made.reward = number(get.get("reward"), prefix + "reward")
+        if kind != raw.kind:
+            raw.kind = kind  # another string object of the same text would be written out as if it were no default
+    raw.role = string(get.get("role"), prefix + "role")
+    raw.turn = integer(get.get("turn"), prefix + "turn")
+    raw.error = get.get("error") not in (None, False, "", 0)
+    raw.reward = number(get.get("reward"), prefix + "reward")
     logprob = get.get("logprob")
-    made.logprob = logprob if isinstance(logprob, list) else number(logprob, prefix + "logprob")
-    made.n_tokens = integer(get.get("n_tokens"), prefix + "n_tokens")
+    raw.logprob = logprob if isinstance(logprob, list) else number(logprob, prefix + "logprob")
+    raw.n_tokens = integer(get.get("n_tokens"), prefix + "n_tokens")
     if isinstance(step, dict):
-        used = {found.text.split(".")[0] for found in fields.step.values()}
-        made.extra = {key: value for key, value in step.items() if key not in used} or None
-    return made
+        used = {where.text.split(".")[0] for where in fields.step.values()}
+        raw.extra = {key: value for key, value in step.items() if key not in used} or None
+    return raw
 
 
 def _episode(record: dict[str, Any], steps: list[RawStep], fields: FieldMap, list_path: str) -> RawEpisode:
-    get = {field: found.get(record) for field, found in fields.episode.items()}
-    used = {found.text.split(".")[0] for found in fields.episode.values() if "." not in found.text}
+    get = {field: where.get(record) for field, where in fields.episode.items()}
+    used = {where.text.split(".")[0] for where in fields.episode.values() if "." not in where.text}
     used.add(list_path.split(".")[0])
     turn = integer(get.get("parent.turn"), "parent.turn")
     parent = string(get.get("parent.id"), "parent.id")

@@ -117,9 +117,9 @@ class Canonicalizer:
 
     def _text(self, key: Any, raw: str, command: bool, role: str | None, goal: Mapping[str, str] | None) -> Canonical:
         result: Canonical
-        found = self._rules.read(raw, command, role, goal)
-        if found is not None:
-            result = (*found, True)
+        by_profile = self._rules.read(raw, command, role, goal)
+        if by_profile is not None:
+            result = (*by_profile, True)
         else:
             result = (*(_generic().read(raw, command, None, None) or ("act", (raw,))), False)
         if len(raw) <= MAX_MEMO_KEY:
@@ -139,9 +139,9 @@ class Canonicalizer:
         if name is None:
             name, arguments = split_json_call(raw) or (raw.partition("(")[0].strip() or "call", None)
         values = argument_values(arguments) if arguments else ()
-        known = self._by_name.get(name)
-        if known is not None:
-            return known[0], values, known[1]
+        by_name_alone = self._by_name.get(name)
+        if by_name_alone is not None:
+            return by_name_alone[0], values, by_name_alone[1]
         texts = {key: as_text(value) for key, value in (arguments or {}).items()}
         if role is not None:
             texts.setdefault("role", role)
@@ -151,10 +151,10 @@ class Canonicalizer:
         if token is None:
             token, generic_by_name = _generic().read_call(call, None, any_name=True)
             by_name = by_name and generic_by_name
-        known = (token or "call", matched)
+        by_name_alone = (token or "call", matched)
         if by_name and len(self._by_name) < MAX_MEMO:
-            self._by_name[name] = known
-        return known[0], values, matched
+            self._by_name[name] = by_name_alone
+        return by_name_alone[0], values, matched
 
 
 @lru_cache(maxsize=1)

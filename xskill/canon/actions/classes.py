@@ -55,9 +55,9 @@ class ClassTable:
         for pattern in self.head:
             head = pattern.sub("", head, count=1).strip() or head
         head = without_id(head)
-        found = self.lookup(head)
-        if found is not None:
-            return found
+        role = self.lookup(head)
+        if role is not None:
+            return role
         return head if self.otherwise == "self" else self.otherwise
 
 

@@ -58,8 +58,8 @@ def argument_values(arguments: Mapping[str, Any]) -> tuple[str, ...]:
 
 def split_json_call(raw: str) -> tuple[str, dict[str, Any]] | None:
     """Take ``name({json})`` apart, the raw form of a call in our records; None when it is not that form."""
-    name, found, rest = raw.partition("(")
-    if not found or not rest.endswith(")"):
+    name, bracket, rest = raw.partition("(")
+    if not bracket or not rest.endswith(")"):
         return None
     body = rest[:-1].strip()
     if not body:

@@ -19,6 +19,7 @@ A file holds ``name``, ``summary`` and
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from collections import Counter
@@ -41,20 +42,19 @@ from xskill.canon.actions.rule_language import (
 )
 from xskill.errors import UsageError
 
-PROFILE_NAMES: tuple[str, ...] = (
-    "alfworld",
-    "scienceworld",
-    "webshop",
-    "miniwob",
-    "webarena",
-    "gui",
-    "tools",
-    "shell",
-    "generic",
-)
-"""Shipped profiles."""
-
 _FOLDER = Path(__file__).parent / "profiles"
+_TRIED_FIRST = ("alfworld", "scienceworld", "webshop", "miniwob", "webarena", "gui", "tools", "shell", "generic")
+"""Where two fit equally well, the earlier one is detected; other files of the folder follow by name."""
+
+
+def _names() -> tuple[str, ...]:
+    files = {name.removesuffix(".toml") for name in os.listdir(_FOLDER) if name.endswith(".toml")}
+    return (*_TRIED_FIRST, *sorted(files.difference(_TRIED_FIRST)))
+
+
+PROFILE_NAMES: tuple[str, ...] = _names()
+"""Shipped profiles: the TOML files of the folder ``profiles``, in the order in which they are tried."""
+
 _TOP = {"name", "summary", "detect", "clean", "slots", "classes", "shell", "rule", "include", "example"}
 _BORROWING = ("command_in", "action_in", "name_from")
 _RULE = {"match", "call", "on", "params", "where", "verb", "role", "args", *_BORROWING}

@@ -31,13 +31,13 @@ class RuleBook:
         """Token and args of a text or a command line: templates, then call syntax, then the rules for anything."""
         word = first_word(raw)
         text = raw.strip()
-        found = self._read_templates(text, word, role, goal)
-        if found is not None:
-            return found
+        canonical = self._read_templates(text, word, role, goal)
+        if canonical is not None:
+            return canonical
         if bare_name(word) in self.calls or (self.any_call and not command):
-            found = self._read_call_text(text, role, goal, any_name=not command)
-            if found is not None:
-                return found
+            canonical = self._read_call_text(text, role, goal, any_name=not command)
+            if canonical is not None:
+                return canonical
         if command or self.profile.text_is == "command":
             return self._read_command(text)
         rules = self.templates.get(word, self.any_template)
@@ -122,16 +122,16 @@ class RuleBook:
     def _token(self, rule: Rule, slots: dict[str, str], goal: Mapping[str, str] | None) -> str | None:
         if rule.where and not rule.holds(slots):
             return None
-        found: tuple[str, tuple[str, ...]] | None = None
+        canonical: tuple[str, tuple[str, ...]] | None = None
         if rule.command_in is not None:
             line = slots.get(rule.command_in)
-            found = None if line is None else self._read_command(line)
+            canonical = None if line is None else self._read_command(line)
         elif rule.action_in is not None:
             text = slots.get(rule.action_in, "").strip()
-            found = self._read_templates(text, first_word(text), slots.get("role"), goal)
+            canonical = self._read_templates(text, first_word(text), slots.get("role"), goal)
         else:
             return rule.token(slots, self.profile.classes, goal)
-        return found[0] if found else None
+        return canonical[0] if canonical else None
 
     def _clean(self, value: str) -> str:
         value = value.strip()

@@ -57,10 +57,10 @@ class Actions:
         """
         if not clean:
             self._redact(steps)
-        known = self._all_plain(steps) if goal is None else []
-        if not known:
-            known = [self._one(step, goal) for step in steps]
-        tokens, args = zip(*known, strict=True)
+        canonical = self._all_plain(steps) if goal is None else []
+        if not canonical:
+            canonical = [self._one(step, goal) for step in steps]
+        tokens, args = zip(*canonical, strict=True)
         return list(tokens), list(args)
 
     def _all_plain(self, steps: list[RawStep]) -> list[Token]:
@@ -87,24 +87,24 @@ class Actions:
             key = step.action if kind == "action" else (kind, step.action)
         else:
             key = (kind, step.action, step.role, tuple(goal.items()) if goal else None)
-        known = self._memo.get(key) if key is not None else None
-        if known is None:
-            known = self._call(step) if kind == "call" else self._text(step, goal)
-            if key is not None and len(known[0]) <= MAX_MEMO_KEY:
-                self._keep(key, known)
-        elif not known[3]:
-            self.canonicalizer.unmatched.add(known[0])
-        step.action = known[0]
+        remembered = self._memo.get(key) if key is not None else None
+        if remembered is None:
+            remembered = self._call(step) if kind == "call" else self._text(step, goal)
+            if key is not None and len(remembered[0]) <= MAX_MEMO_KEY:
+                self._keep(key, remembered)
+        elif not remembered[3]:
+            self.canonicalizer.unmatched.add(remembered[0])
+        step.action = remembered[0]
         step.name = step.arguments = step.role = None
-        return known[1], known[2]
+        return remembered[1], remembered[2]
 
-    def _keep(self, key: Any, known: Remembered) -> None:
+    def _keep(self, key: Any, remembered: Remembered) -> None:
         if len(self._memo) >= MAX_MEMO:
             self._memo.clear()
             self._plain.clear()
-        self._memo[key] = known
-        if type(key) is str and key and known[3]:
-            self._plain[key] = known[1], known[2]
+        self._memo[key] = remembered
+        if type(key) is str and key and remembered[3]:
+            self._plain[key] = remembered[1], remembered[2]
 
     def _text(self, step: RawStep, goal: Mapping[str, str] | None) -> Remembered:
         raw = step.action or ""
@@ -151,27 +151,27 @@ class Actions:
 
 def redacted_call(action: str, redactor: Redactor) -> str:
     """A call as text, redacted: ``name({json})`` by its arguments, any other as the text that it is."""
-    found = split_json_call(action)
-    if found is None:
+    parts = split_json_call(action)
+    if parts is None:
         return redactor.text(action)
-    name, arguments = found
+    name, arguments = parts
     cleaned = redactor.value(arguments)
     return action if cleaned == arguments else f"{redactor.text(name)}({sorted_dumps(cleaned)})"
 
 
 def set_dense_turns(steps: list[RawStep]) -> None:
     """Number the turns from 0 without gaps; null when every step is a turn of its own."""
-    told = [step.turn for step in steps]
-    if told.count(None) == len(told):
+    turns = [step.turn for step in steps]
+    if turns.count(None) == len(turns):
         return
-    shared = any(turn is not None and turn == before for before, turn in pairwise(told))
+    shared = any(turn is not None and turn == before for before, turn in pairwise(turns))
     if not shared:
         for step in steps:
             step.turn = None
         return
     dense = -1
     previous: int | None = None
-    for step, turn in zip(steps, told, strict=True):
+    for step, turn in zip(steps, turns, strict=True):
         if turn is None or turn != previous:
             dense += 1
         previous = turn
@@ -180,10 +180,10 @@ def set_dense_turns(steps: list[RawStep]) -> None:
 
 def samples(steps: list[RawStep]) -> list[Sample]:
     """Kinds and raw texts as profile detection sees them."""
-    found: list[Sample] = []
+    taken: list[Sample] = []
     for step in steps:
         if step.kind == "call" and step.name is not None:
-            found.append((step.kind, f"{step.name}({sorted_dumps(call_arguments(step.arguments))})"))
+            taken.append((step.kind, f"{step.name}({sorted_dumps(call_arguments(step.arguments))})"))
         elif step.kind != "respond":
-            found.append((step.kind, step.action or ""))
-    return found
+            taken.append((step.kind, step.action or ""))
+    return taken

@@ -84,16 +84,16 @@ def mine_templates(counts: Mapping[str, int]) -> list[ActionTemplate]:
         form, key, words = _shape(raw)
         if form != "words" or (words and any(char.isalnum() for char in words[0])):
             groups[form, key].append(_CountedAction(raw, words, counts[raw]))
-    found: list[ActionTemplate] = []
+    templates: list[ActionTemplate] = []
     for (form, key), rows in sorted(groups.items()):
         if form == "number":
-            found.append(_whole(form, (None,), rows))
+            templates.append(_whole(form, (None,), rows))
         elif form == "words":
-            found += _by_prefix(rows, (rows[0].words[0].lower(),))
+            templates += _by_prefix(rows, (rows[0].words[0].lower(),))
         else:
-            found.append(_whole(form, (key, None) if form == "bracket" else (key,), rows))
+            templates.append(_whole(form, (key, None) if form == "bracket" else (key,), rows))
     merged: dict[tuple[str, tuple[str | None, ...]], ActionTemplate] = {}
-    for template in found:
+    for template in templates:
         merged.setdefault((template.form, template.pieces), template)
     return sorted(merged.values(), key=_specificity)
 

@@ -23,8 +23,8 @@ def detect(value: Any) -> bool:
 
 
 def read(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[RawEpisode]:
-    found = conversations(_exchanges(values, place))
-    yield from episodes(found, (_dialog(conversation, place) for conversation in found))
+    talks = conversations(_exchanges(values, place))
+    yield from episodes(talks, (_dialog(conversation, place) for conversation in talks))
 
 
 def _exchanges(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[Exchange]:

@@ -56,17 +56,17 @@ def own_trajectory(record: dict[str, Any]) -> Trajectory | None:
     kept = own.get("xskill")
     if not isinstance(kept, dict) or not isinstance(kept.get("actions"), list):
         return None
-    found = _own_steps(items(needed(record, "steps"), "steps"))
-    if found is None or len(found[1]) != (len(kept["actions"]) if "steps" not in kept else 0):
+    ours = _own_steps(items(needed(record, "steps"), "steps"))
+    if ours is None or len(ours[1]) != (len(kept["actions"]) if "steps" not in kept else 0):
         return None
     fields: dict[str, Any] = {
         **kept,
         "schema": "xskill.trajectory/1",
         "id": record.get("trajectory_id"),
-        "task": found[0],
+        "task": ours[0],
         "success": boolean(own.get("success"), "extra.success"),
         "reward": _reward(own),
-        "steps": None if "steps" in kept else found[1],
+        "steps": None if "steps" in kept else ours[1],
     }
     extra = mapping(kept.get("extra"), "extra.xskill.extra")
     more = {key: value for key, value in _extra(record, own).items() if key not in extra}
@@ -91,10 +91,10 @@ def _own_steps(listed: list[Any]) -> tuple[str | None, list[Step]] | None:
             task = as_text(step.get("message"))
         elif index >= answered:
             answers = _answers(listed, index)
-            made = restored(step, answers, path) if step.get("source") == "agent" else None
-            if made is None or (answers and all(one.kind != "respond" for one in made)):
+            originals = restored(step, answers, path) if step.get("source") == "agent" else None
+            if originals is None or (answers and all(one.kind != "respond" for one in originals)):
                 return None
-            steps += made
+            steps += originals
             answered = index + 1 + len(answers)
     return task, steps
 
@@ -208,38 +208,38 @@ def _steps(listed: list[Any], place: Place) -> tuple[Dialog, str | None]:
         calls = [read_call(call, f"steps[{index}].tool_calls") for call in listed_calls]
         thought = as_text(step.get("reasoning_content"))
         if calls or step.get("observation") is not None:
-            made = dialog.agent(
+            new = dialog.agent(
                 text, [ToolCall(c.id, c.name, call_arguments(c.arguments)) for c in calls], thought=thought
             )
         else:
             commands, done, around = terminus_commands(text or "")
-            made = dialog.agent(around if commands else text, commands, thought=thought)
-            terminus = made if commands else []
+            new = dialog.agent(around if commands else text, commands, thought=thought)
+            terminus = new if commands else []
             claim = "task_complete" if done else claim
-        _metrics(made, step.get("metrics"), f"steps[{index}].metrics")
-        _results(dialog, made, step.get("observation"), place)
+        _metrics(new, step.get("metrics"), f"steps[{index}].metrics")
+        _results(dialog, new, step.get("observation"), place)
     return dialog, claim
 
 
 def _raw(step: Step) -> RawStep:
-    made = RawStep(*(getattr(step, name) for name in STEP_FIELDS))
-    made.extra = made.extra or None
-    return made
+    raw = RawStep(*(getattr(step, name) for name in STEP_FIELDS))
+    raw.extra = raw.extra or None
+    return raw
 
 
-def _results(dialog: Dialog, made: list[RawStep], observation: Any, place: Place) -> None:
+def _results(dialog: Dialog, new: list[RawStep], observation: Any, place: Place) -> None:
     results = items(mapping(observation, "observation").get("results"), "observation.results")
     anonymous = [r for r in results if isinstance(r, dict) and not r.get("source_call_id")]
-    if len(results) == 1 and anonymous and len(made) > 1:
-        made[-1].observation = as_text(results[0].get("content"))  # one screen for several commands
+    if len(results) == 1 and anonymous and len(new) > 1:
+        new[-1].observation = as_text(results[0].get("content"))  # one screen for several commands
         return
     for result in results:
         if not isinstance(result, dict):
             continue
         identity, content = result.get("source_call_id"), as_text(result.get("content"))
         references = result.get("subagent_trajectory_ref")
-        if identity is None and made and made[-1].kind == "respond":
-            made[-1].observation = content
+        if identity is None and new and new[-1].kind == "respond":
+            new[-1].observation = content
             continue
         step = dialog.result(identity if isinstance(identity, str) else None, content)
         if step is None:
@@ -248,12 +248,12 @@ def _results(dialog: Dialog, made: list[RawStep], observation: Any, place: Place
             step.extra = {**(step.extra or {}), "subagents": references}
 
 
-def _metrics(made: list[RawStep], metrics: Any, path: str) -> None:
+def _metrics(new: list[RawStep], metrics: Any, path: str) -> None:
     """Log-likelihoods of the turn's tokens, where the log has them."""
     logprobs = metrics.get("logprobs") if isinstance(metrics, dict) else None
-    if made and isinstance(logprobs, list) and logprobs and all(isinstance(v, (int, float)) for v in logprobs):
-        made[0].logprob = [number(v, path) for v in logprobs]
-        made[0].n_tokens = len(logprobs)
+    if new and isinstance(logprobs, list) and logprobs and all(isinstance(v, (int, float)) for v in logprobs):
+        new[0].logprob = [number(v, path) for v in logprobs]
+        new[0].n_tokens = len(logprobs)
 
 
 def terminus_commands(text: str) -> tuple[list[ToolCall], bool, str | None]:
@@ -276,9 +276,9 @@ def terminus_commands(text: str) -> tuple[list[ToolCall], bool, str | None]:
 
 
 def _around(text: str, body: str, value: dict[str, Any]) -> str | None:
-    told = [f"{key.capitalize()}: {value[key]}" for key in ("analysis", "plan") if isinstance(value.get(key), str)]
+    notes = [f"{key.capitalize()}: {value[key]}" for key in ("analysis", "plan") if isinstance(value.get(key), str)]
     before = text[: text.find(body)].rsplit("```", 1)[0].strip() if body != text else ""
-    return "\n".join([part for part in [before, *told] if part]) or None
+    return "\n".join([part for part in [before, *notes] if part]) or None
 
 
 FORMAT = Format("atif", "ATIF 1.0 to 1.8 trajectories (Harbor and others)", "record", detect, read)

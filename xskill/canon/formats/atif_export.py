@@ -66,11 +66,11 @@ def _steps(steps: list[Step], copied: int) -> Iterator[dict[str, Any]]:
     for _, group in groupby(zip(turns(steps), range(len(steps)), steps, strict=True), key=lambda one: one[0]):
         members = [(index, step) for _, index, step in group]
         first, context = members[0][1], {"is_copied_context": True} if members[0][0] < copied else {}
-        made: dict[str, Any] = {"source": "agent", "message": ""}
+        written: dict[str, Any] = {"source": "agent", "message": ""}
         calls, results = [], []
         for index, step in members:
             if step.kind == "respond":
-                made["message"] = join(made["message"], step.action) or ""
+                written["message"] = join(written["message"], step.action) or ""
                 continue
             identity = f"call_{index}"
             name, arguments = _call(step)
@@ -79,25 +79,25 @@ def _steps(steps: list[Step], copied: int) -> Iterator[dict[str, Any]]:
                 results.append({"source_call_id": identity, "content": step.observation})
         thoughts = [step.thought for _, step in members if step.thought is not None]
         if thoughts:
-            made["reasoning_content"] = thoughts[0] if len(thoughts) == 1 else join(*thoughts) or ""
+            written["reasoning_content"] = thoughts[0] if len(thoughts) == 1 else join(*thoughts) or ""
         if calls:
-            made["tool_calls"] = calls
+            written["tool_calls"] = calls
         if results:
-            made["observation"] = {"results": results}
+            written["observation"] = {"results": results}
         if isinstance(first.logprob, list):
-            made["metrics"] = {"logprobs": first.logprob}
+            written["metrics"] = {"logprobs": first.logprob}
         answers = [step.observation for _, step in members if step.kind == "respond" and step.observation is not None]
-        made["extra"] = {"xskill": marks(made, [step for _, step in members], answers)}
-        yield {**made, **context}
+        written["extra"] = {"xskill": marks(written, [step for _, step in members], answers)}
+        yield {**written, **context}
         yield from ({"source": "user", "message": answer, **context} for answer in answers)
 
 
 def _call(step: Step) -> tuple[str, dict[str, Any]]:
     if step.kind in RESTORED:
         return RESTORED[step.kind], {RESTORED[step.kind]: step.action}
-    found = split_json_call(step.action)
-    if found is not None:
-        return found[0] or UNKNOWN, found[1]
+    parts = split_json_call(step.action)
+    if parts is not None:
+        return parts[0] or UNKNOWN, parts[1]
     name, opened, rest = step.action.partition("(")
     return name.strip() or UNKNOWN, {"arguments": rest.removesuffix(")")} if opened else {}
 

@@ -23,27 +23,27 @@ RESTORED = {"action": "action", "command": "command"}
 """Kind of a step → name of the call that stands for it, and of that call's only argument."""
 
 
-def marks(made: dict[str, Any], steps: Sequence[Step], answers: Sequence[str]) -> list[dict[str, Any]]:
+def marks(written: dict[str, Any], steps: Sequence[Step], answers: Sequence[str]) -> list[dict[str, Any]]:
     """What the ATIF step ``made`` and the user's answers to it do not tell of the steps of ours that it stands for."""
-    told = _told(made, [step.kind for step in steps], answers)
-    assert told is not None
-    return [_mark(step, one) for step, one in zip(steps, told, strict=True)]
+    readable = _told(written, [step.kind for step in steps], answers)
+    assert readable is not None
+    return [_mark(step, one) for step, one in zip(steps, readable, strict=True)]
 
 
-def restored(made: dict[str, Any], answers: Sequence[str], path: str) -> list[Step] | None:
+def restored(written: dict[str, Any], answers: Sequence[str], path: str) -> list[Step] | None:
     """The steps of ours that an ATIF step stands for; None for one without marks, or changed since it got them.
 
     Raises:
         BadRecord: a mark breaks the contract of steps.
     """
-    found = at(made, "extra.xskill")
-    if not isinstance(found, list) or not found or not all(isinstance(mark, dict) for mark in found):
+    listed = at(written, "extra.xskill")
+    if not isinstance(listed, list) or not listed or not all(isinstance(mark, dict) for mark in listed):
         return None
-    told = _told(made, [mark.get("kind", "call") for mark in found], answers)
-    if told is None:
+    readable = _told(written, [mark.get("kind", "call") for mark in listed], answers)
+    if readable is None:
         return None
     steps = []
-    for index, (one, mark) in enumerate(zip(told, found, strict=True)):
+    for index, (one, mark) in enumerate(zip(readable, listed, strict=True)):
         try:
             steps.append(convert({"kind": "call", **one, **mark}, Step))
         except BadRecord as error:
@@ -52,20 +52,20 @@ def restored(made: dict[str, Any], answers: Sequence[str], path: str) -> list[St
     return steps
 
 
-def _told(made: dict[str, Any], kinds: Sequence[Any], answers: Sequence[str]) -> list[dict[str, Any]] | None:
+def _told(written: dict[str, Any], kinds: Sequence[Any], answers: Sequence[str]) -> list[dict[str, Any]] | None:
     """Fields of our steps of these kinds that an ATIF step tells; None where its calls or results are not theirs."""
-    calls = [read_call(call, "tool_calls") for call in items(made.get("tool_calls"), "tool_calls")]
-    results = items(mapping(made.get("observation"), "observation").get("results"), "observation.results")
+    calls = [read_call(call, "tool_calls") for call in items(written.get("tool_calls"), "tool_calls")]
+    results = items(mapping(written.get("observation"), "observation").get("results"), "observation.results")
     contents = dict(map(_result, results))
     responds = sum(kind == "respond" for kind in kinds)
     if len(calls) != len(kinds) - responds or not contents.keys() <= {call.id for call in calls}:
         return None
     waiting = iter(calls)
-    told: list[dict[str, Any]] = []
+    readable: list[dict[str, Any]] = []
     for kind in kinds:
         if kind == "respond":
             answer = (answers[0] if len(answers) == 1 else join(*answers)) if responds == 1 else None
-            told.append({"action": as_text(made.get("message")) or "", "observation": answer})
+            readable.append({"action": as_text(written.get("message")) or "", "observation": answer})
             continue
         call = next(waiting)
         name, arguments = RESTORED.get(kind) if isinstance(kind, str) else None, call_arguments(call.arguments)
@@ -74,18 +74,18 @@ def _told(made: dict[str, Any], kinds: Sequence[Any], answers: Sequence[str]) ->
         else:
             text = arguments if isinstance(arguments, str) else sorted_dumps(arguments)
             action = f"{call.name}({text})"
-        told.append({"action": action, "observation": contents.get(call.id)})
-    told[0]["thought"] = as_text(made.get("reasoning_content"))
-    told[0]["logprob"] = mapping(made.get("metrics"), "metrics").get("logprobs")
-    return told
+        readable.append({"action": action, "observation": contents.get(call.id)})
+    readable[0]["thought"] = as_text(written.get("reasoning_content"))
+    readable[0]["logprob"] = mapping(written.get("metrics"), "metrics").get("logprobs")
+    return readable
 
 
-def _mark(step: Step, told: dict[str, Any]) -> dict[str, Any]:
+def _mark(step: Step, readable: dict[str, Any]) -> dict[str, Any]:
     """Fields of a step, where they differ from what is told of it."""
     has = msgspec.to_builtins(step)
     mark: dict[str, Any] = {} if step.kind == "call" else {"kind": step.kind}
-    mark.update({name: value for name, value in has.items() if name != "kind" and told.get(name) != value})
-    mark.update({name: None for name, value in told.items() if value is not None and name not in has})
+    mark.update({name: value for name, value in has.items() if name != "kind" and readable.get(name) != value})
+    mark.update({name: None for name, value in readable.items() if value is not None and name not in has})
     return mark
 
 

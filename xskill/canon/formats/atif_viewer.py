@@ -28,9 +28,9 @@ def read(record: Any, place: Place) -> Iterator[RawEpisode]:
         listed = items(step.get("toolCalls"), f"steps[{index}].toolCalls")
         calls = [ToolCall(None, str(c.get("name") or "unknown"), call_arguments(c.get("args"))) for c in listed
                  if isinstance(c, dict)]  # fmt: skip
-        made = dialog.agent(text, calls, thought=as_text(step.get("reasoning")))
-        if made and step.get("observation") is not None:
-            made[-1].observation = as_text(step["observation"])  # one text for all calls of the turn
+        new = dialog.agent(text, calls, thought=as_text(step.get("reasoning")))
+        if new and step.get("observation") is not None:
+            new[-1].observation = as_text(step["observation"])  # one text for all calls of the turn
     extra = {key: value for key, value in record.items() if key != "steps"}
     yield RawEpisode(
         steps=dialog.steps,

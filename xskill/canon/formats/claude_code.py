@@ -92,7 +92,7 @@ def _head(file: Path) -> Iterator[bytes]:
 def _episodes(thread: Thread, place: Place) -> Iterator[RawEpisode]:
     """The thread's episode, then its abandoned branches."""
     main: str | None = None
-    made = 0
+    n_branches = 0
     for path in thread.paths(place):
         dialog, own = _replay(path.lines, path.shared, place)
         if not dialog.steps or own == len(dialog.steps):
@@ -106,8 +106,8 @@ def _episodes(thread: Thread, place: Place) -> Iterator[RawEpisode]:
             if path.copied_from is not None:
                 parent = _parent(path.copied_from, dialog, own)
         else:
-            made += 1
-            parent, identity = _parent(main, dialog, own), f"{identity}/abandoned-{made}"
+            n_branches += 1
+            parent, identity = _parent(main, dialog, own), f"{identity}/abandoned-{n_branches}"
             marks += ("abandoned",)
         if _headless(path.lines):
             marks += ("headless",)
@@ -180,15 +180,15 @@ def _replay(lines: list[SessionLine], shared: set[int], place: Place) -> tuple[D
         if line.role == "assistant" and line.message_id is not None:
             by_message.setdefault(line.message_id, []).append(line)
     own: int | None = None
-    told: set[str] = set()
+    handled: set[str] = set()
     for line in lines:
         if own is None and line.number not in shared:
             own = len(dialog.steps)
         if line.role == "assistant":
             if line.message_id is None:
                 _agent(dialog, [line], place)
-            elif line.message_id not in told:
-                told.add(line.message_id)
+            elif line.message_id not in handled:
+                handled.add(line.message_id)
                 _agent(dialog, by_message[line.message_id], place)
         elif line.role == "tool_use":
             dialog.agent(None, [ToolCall(None, str(line.value.get("name") or "unknown"), line.value.get("input"))])

@@ -71,21 +71,21 @@ class Thread:
         order = {line.number: position for position, line in enumerate(self.lines)}
         parents = [self._message_before(line, order, position) for position, line in enumerate(self.lines)]
         covered: set[int] = set()
-        found: list[SessionPath] = []
+        listed: list[SessionPath] = []
         for position in range(len(self.lines) - 1, -1, -1):
             if position in covered:
                 continue
-            if len(found) > MAX_BRANCHES:
+            if len(listed) > MAX_BRANCHES:
                 place.tally.skip("abandoned branch")
                 break
             on_path = self._with_companions(_ancestors(parents, position))
             shared = {self.lines[p].number for p in on_path & covered}
             covered |= on_path
-            found.append(SessionPath([self.lines[p] for p in sorted(on_path)], shared, is_main=not found))
-        if found:
-            self._mark_copied(found[0])
-            yield found[0]
-            yield from reversed(found[1:])
+            listed.append(SessionPath([self.lines[p] for p in sorted(on_path)], shared, is_main=not listed))
+        if listed:
+            self._mark_copied(listed[0])
+            yield listed[0]
+            yield from reversed(listed[1:])
 
     def _message_before(self, line: SessionLine, order: dict[int, int], position: int) -> int | None:
         """Position of the message that a line answers; without a known parent, the one before it in the file."""
@@ -133,7 +133,7 @@ def threads(values: Iterable[tuple[int, Any]], place: Place) -> list[Thread]:
     by_uuid: dict[str, SessionLine] = {}
     seen: dict[tuple[str, str], SessionLine] = {}
     gone: set[str] = set()
-    told: Counter[str] = Counter()
+    seen_uuids: Counter[str] = Counter()
     lines: list[SessionLine] = []
     for number, value in values:
         if not isinstance(value, dict):
@@ -156,19 +156,19 @@ def threads(values: Iterable[tuple[int, Any]], place: Place) -> list[Thread]:
                 place.tally.skip("line written twice")
                 continue
             seen[uuid, content] = line
-            told[uuid] += 1
+            seen_uuids[uuid] += 1
         else:
             place.tally.skip(f"{kind} line")
         parent = value.get("parentUuid") or value.get("logicalParentUuid")
         line.parent = by_uuid.get(parent) if isinstance(parent, str) else None
         by_uuid.setdefault(uuid, line)
         lines.append(line)
-    return _sorted_into_threads(lines, {uuid for uuid in gone if told[uuid] == 1}, place)
+    return _sorted_into_threads(lines, {uuid for uuid in gone if seen_uuids[uuid] == 1}, place)
 
 
 def _sorted_into_threads(lines: list[SessionLine], gone: set[str], place: Place) -> list[Thread]:
     own = place.stem if any(line.session == place.stem for line in lines) else None
-    found: dict[Any, Thread] = {}
+    by_key: dict[Any, Thread] = {}
     roots: dict[int, SessionLine] = {}
     last_root: dict[str | None, SessionLine] = {}
     for line in lines:
@@ -189,11 +189,11 @@ def _sorted_into_threads(lines: list[SessionLine], gone: set[str], place: Place)
         if line.value["uuid"] in gone:
             place.tally.skip("retracted message")
             continue
-        if key not in found:
-            index = sum(1 for thread in found.values() if thread.side) + 1
-            found[key] = Thread(session, side, agent if side else None, index if side else 0)
-        found[key].lines.append(line)
-    return list(found.values())
+        if key not in by_key:
+            index = sum(1 for thread in by_key.values() if thread.side) + 1
+            by_key[key] = Thread(session, side, agent if side else None, index if side else 0)
+        by_key[key].lines.append(line)
+    return list(by_key.values())
 
 
 def _ancestors(parents: list[int | None], position: int) -> set[int]:

@@ -29,15 +29,15 @@ def detect(value: Any) -> bool:
 
 def read(record: Any, place: Place) -> Iterator[RawEpisode]:
     record = entry(record)
-    told = mapping(needed(record, "trace"), "trace")
-    identity = str(told.get("id") or place.stem)
+    head = mapping(needed(record, "trace"), "trace")
+    identity = str(head.get("id") or place.stem)
     spans = [_span(o, identity, n) for n, o in enumerate(items(needed(record, "observations"), "observations"))
              if isinstance(o, dict)]  # fmt: skip
     trace = Trace(spans)
     count_wrappers(spans, place)
-    trace.extra = {key: told[key] for key in _KEPT if told.get(key) not in (None, [], "")}
-    trace.task = _task(told.get("input"))
-    for score in items(told.get("scores"), "trace.scores"):
+    trace.extra = {key: head[key] for key in _KEPT if head.get(key) not in (None, [], "")}
+    trace.task = _task(head.get("input"))
+    for score in items(head.get("scores"), "trace.scores"):
         if isinstance(score, dict):
             value = score.get("stringValue") if score.get("dataType") == "CATEGORICAL" else score.get("value")
             if score.get("dataType") == "BOOLEAN" and value in (0, 1):

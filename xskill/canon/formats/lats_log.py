@@ -47,16 +47,16 @@ def read(lines: Iterable[str], place: Place) -> Iterator[RawEpisode]:
     path: Node = ()
     for message in _messages(lines):
         if message.startswith("PROMPT:"):
-            told = _last_episode(message)
-            if told is not None:
-                task, path = told
+            episode = _last_episode(message)
+            if episode is not None:
+                task, path = episode
                 search = searches.setdefault(task, _Search(task, len(searches) + 1))
         elif message.startswith("NEW NODE:") and search is not None:
-            found = _NODE.match(message)
-            if found is None:
+            entry = _NODE.match(message)
+            if entry is None:
                 place.tally.skip("node that cannot be read")
                 continue
-            depth, action, observation = int(found.group(1)), found.group(2).strip(), found.group(3).strip()
+            depth, action, observation = int(entry.group(1)), entry.group(2).strip(), entry.group(3).strip()
             node = (*path[: depth - 1], action)
             if node in search.seen:
                 place.tally.skip("repeated node")
@@ -70,11 +70,11 @@ def _messages(lines: Iterable[str]) -> Iterator[str]:
     current: list[str] = []
     size = 0
     for line in lines:
-        found = _LINE.match(line)
-        if found:
+        start = _LINE.match(line)
+        if start:
             if current:
                 yield "\n".join(current)
-            current, size = [line[found.end() :]], 0
+            current, size = [line[start.end() :]], 0
         elif current and size < _MAX_MESSAGE:
             current.append(line)
             size += len(line)
@@ -86,12 +86,12 @@ def _last_episode(prompt: str) -> tuple[str, Node] | None:
     """Instruction and actions of the last episode in a prompt: those before it are demonstrations."""
     heads = list(_HEAD.finditer(prompt))
     block = prompt[heads[-1].start() :] if heads else ""
-    told = _INSTRUCTION.match(block)
-    if told is None:
+    instruction = _INSTRUCTION.match(block)
+    if instruction is None:
         return None
-    rest = block[told.end() :].rstrip()
-    actions = [found.group(1).strip() for found in _TURN.finditer(rest + "\n")]
-    return told.group(1).strip(), tuple(action for action in actions if action)
+    rest = block[instruction.end() :].rstrip()
+    actions = [turn.group(1).strip() for turn in _TURN.finditer(rest + "\n")]
+    return instruction.group(1).strip(), tuple(action for action in actions if action)
 
 
 def _episodes(search: _Search, place: Place) -> Iterator[RawEpisode]:

@@ -49,8 +49,8 @@ def read(record: Any, place: Place) -> Iterator[RawEpisode]:
         else:
             add_messages(dialog, [message], place.tally, f"messages[{index}]"[:-3])
     for step in dialog.steps:
-        found = _CODE.match(step.observation) if step.observation else None
-        step.error = found is not None and found.group(1) != "0"
+        exit_code = _CODE.match(step.observation) if step.observation else None
+        step.error = exit_code is not None and exit_code.group(1) != "0"
     if closing is not None and dialog.steps and dialog.steps[-1].observation is None:
         dialog.steps[-1].observation = closing
     extra = {key: info[key] for key in ("submission", "model_stats", "mini_version") if info.get(key)}
@@ -71,12 +71,12 @@ def read(record: Any, place: Place) -> Iterator[RawEpisode]:
 def _fenced(dialog: Dialog, message: dict[str, Any]) -> None:
     """An answer whose command stands in a fence; without one it is a message."""
     text = as_text(message.get("content")) or ""
-    found = _FENCE.search(text)
-    if found is None:
+    block = _FENCE.search(text)
+    if block is None:
         dialog.agent(text)
         return
-    around = (text[: found.start()] + text[found.end() :]).strip()
-    dialog.steps.append(RawStep(found.group(1), None, around or None, "command", dialog.turn))
+    around = (text[: block.start()] + text[block.end() :]).strip()
+    dialog.steps.append(RawStep(block.group(1), None, around or None, "command", dialog.turn))
     dialog.turn += 1
 
 

@@ -63,11 +63,11 @@ def read_folder(path: Path, place: Place) -> Iterator[RawEpisode]:
                 for file in sorted(folder.glob("tags/*"))
                 if file.is_file()
             }
-            found = [
+            assessments = [
                 read_flat_yaml(file.read_text("utf-8", "replace")) for file in sorted(folder.glob("assessments/*.yaml"))
             ]
             spans = items(mapping(load(folder / "artifacts" / "traces.json"), "").get("spans"), "spans")
-            yield from _trace(info, spans, found, place)
+            yield from _trace(info, spans, assessments, place)
         except BadRecord as error:
             place.bad.append(error.at(str(folder)))
 
@@ -107,13 +107,13 @@ def _trace(info: dict[str, Any], spans: list[Any], assessments: list[Any], place
 
 
 def _span(span: dict[str, Any], trace: str, number: int) -> TraceSpan:
-    told = span.get("attributes")
-    attributes = {key: loads_maybe(value) for key, value in told.items()} if isinstance(told, dict) else {}
+    written = span.get("attributes")
+    attributes = {key: loads_maybe(value) for key, value in written.items()} if isinstance(written, dict) else {}
     attributes = {key: loads_maybe(_unquoted(value)) for key, value in attributes.items()}
     parent = span.get("parent_span_id") or span.get("parent_id")
     status = span.get("status") if isinstance(span.get("status"), dict) else {}
     code = str(at(status, "code") or span.get("status_code") or "")
-    made = TraceSpan(
+    result = TraceSpan(
         id=str(span.get("span_id") or at(span, "context.span_id")),
         trace=trace,
         parent=parent if isinstance(parent, str) else None,
@@ -125,16 +125,16 @@ def _span(span: dict[str, Any], trace: str, number: int) -> TraceSpan:
         number=number,
     )
     inputs, outputs = attributes.get("mlflow.spanInputs"), attributes.get("mlflow.spanOutputs")
-    if made.kind == "llm":
-        made.history = chat_messages(inputs)
-        made.answer = chat_messages(outputs, "assistant")
-    elif made.kind == "tool":
-        made.tool = made.name
-        made.arguments = inputs
+    if result.kind == "llm":
+        result.history = chat_messages(inputs)
+        result.answer = chat_messages(outputs, "assistant")
+    elif result.kind == "tool":
+        result.tool = result.name
+        result.arguments = inputs
         identity = attributes.get("tool_call_id")
-        made.call_id = identity if isinstance(identity, str) else None
-        made.result = as_text(outputs)
-    return made
+        result.call_id = identity if isinstance(identity, str) else None
+        result.result = as_text(outputs)
+    return result
 
 
 def _unquoted(value: Any) -> Any:

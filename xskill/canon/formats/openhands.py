@@ -74,8 +74,8 @@ def _act(dialog: Dialog, events: list[dict[str, Any]]) -> None:
     added: list[dict[str, Any]] = []
     thoughts: list[str | None] = []
     for event in events:
-        told = event.get("tool_call")
-        called: dict[str, Any] = told if isinstance(told, dict) else {}
+        tool_call = event.get("tool_call")
+        called: dict[str, Any] = tool_call if isinstance(tool_call, dict) else {}
         arguments = call_arguments(called.get("arguments"))
         if not called:
             action = event.get("action")

@@ -47,7 +47,7 @@ def read(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[RawEpisode
     for number, value in values:
         for resource, span in _raw_spans(value):
             attributes = decode_attributes(span.get("attributes"))
-            made = TraceSpan(
+            one = TraceSpan(
                 id=_text(span.get("spanId")),
                 trace=_text(span.get("traceId")) or f"trace-{number}",
                 parent=_text(span.get("parentSpanId")) or None,
@@ -61,7 +61,7 @@ def read(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[RawEpisode
                 (_text(event.get("name")), decode_attributes(event.get("attributes")))
                 for event in entries(span.get("events"))
             ]
-            add_span(traces, made, attributes, events, resource)
+            add_span(traces, one, attributes, events, resource)
     yield from _finish(traces, place)
 
 
@@ -71,7 +71,7 @@ def read_console(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[Ra
         if not detect_console(value):
             place.tally.skip("line of another kind")
             continue
-        made = TraceSpan(
+        one = TraceSpan(
             id=_hex(at(value, "context.span_id")),
             trace=_hex(at(value, "context.trace_id")),
             parent=_hex(value.get("parent_id")) or None,
@@ -84,7 +84,7 @@ def read_console(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[Ra
         events = [
             (_text(event.get("name")), as_mapping(event.get("attributes"))) for event in entries(value.get("events"))
         ]
-        add_span(traces, made, value["attributes"], events, as_mapping(at(value, "resource.attributes")))
+        add_span(traces, one, value["attributes"], events, as_mapping(at(value, "resource.attributes")))
     yield from _finish(traces, place)
 
 
@@ -118,9 +118,9 @@ def _raw_spans(value: Any) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
         return
     for span in entries(value.get("data")):
         yield {}, _camel(span)
-    for told in entries(value.get("resourceSpans") or value.get("resource_spans")):
-        resource = decode_attributes(at(told, "resource.attributes"))
-        for scope in entries(told.get("scopeSpans") or told.get("scope_spans")):
+    for group in entries(value.get("resourceSpans") or value.get("resource_spans")):
+        resource = decode_attributes(at(group, "resource.attributes"))
+        for scope in entries(group.get("scopeSpans") or group.get("scope_spans")):
             for span in entries(scope.get("spans")):
                 yield resource, _camel(span)
 

@@ -30,8 +30,8 @@ def read(lines: Iterable[str], place: Place) -> Iterator[RawEpisode]:
     banner: str | None = None
     episode: _Episode | None = None
     for line in lines:
-        if found := _BANNER.match(line):
-            banner = found.group(1)
+        if start := _BANNER.match(line):
+            banner = start.group(1)
             continue
         label = _LABEL.match(line)
         if label is None:
@@ -89,8 +89,8 @@ class _Episode:
             step.action = "\n".join((step.extra or {})["lines"]).strip()
             step.extra = None
             step.observation = "\n".join(observation).strip() if observation else None
-            if step.observation and (found := _VERDICT.search(step.observation)):
-                verdict = found.group(1) == "CORRECT"
+            if step.observation and (word := _VERDICT.search(step.observation)):
+                verdict = word.group(1) == "CORRECT"
         if self.steps or self.question:
             yield RawEpisode(
                 steps=self.steps,

@@ -25,13 +25,13 @@ def detect(value: Any) -> bool:
 
 def read(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[RawEpisode]:
     listed = [(number_, mapping(value, "")) for number_, value in values]
-    told = [_steps(mapping(value.get("trace"), "trace")) for _, value in listed]
-    paths = [[(step.action, step.observation) for step in steps] for _, steps in told]
+    solutions = [_steps(mapping(value.get("trace"), "trace")) for _, value in listed]
+    paths = [[(step.action, step.observation) for step in steps] for _, steps in solutions]
     named = _QUESTION.search(place.stem)
     question = named.group(1) if named else place.stem
     links = parents(paths)
     names = [f"{place.stem}-{number_}" for number_, _ in listed]
-    for index, ((number_, value), (task, steps), shared) in enumerate(zip(listed, told, links, strict=True)):
+    for index, ((number_, value), (task, steps), shared) in enumerate(zip(listed, solutions, links, strict=True)):
         yield RawEpisode(
             steps=steps,
             id=names[index],

@@ -30,8 +30,8 @@ def read(record: Any, place: Place) -> Iterator[RawEpisode]:
         for position, one in enumerate(items(run.get("history"), f"{key}.history.history")):
             path = f"{key}.history.history[{position}]"
             one = mapping(one, path)
-            before, told = score, number(one.get("score"), f"{path}.score")
-            score = score if told is None else told
+            before, now = score, number(one.get("score"), f"{path}.score")
+            score = score if now is None else now
             steps.append(
                 RawStep(
                     string(one.get("action"), f"{path}.action") or "",

@@ -58,8 +58,10 @@ def _episode(records: list[dict[str, Any]], place: Place, identity: str | None) 
             action = mapping(action, f"actions[{index}]")
             name = string(action.get("action_type"), f"actions[{index}].action_type") or "unknown"
             arguments = {key: value for key, value in action.items() if key != "action_type"}
-            told = as_text(record.get("LLM_response_editer_en", record.get("LLM_response_editer")))
-            step = RawStep(kind="call", name=name, arguments=arguments, turn=turn, thought=told if index == 0 else None)
+            answer = as_text(record.get("LLM_response_editer_en", record.get("LLM_response_editer")))
+            step = RawStep(
+                kind="call", name=name, arguments=arguments, turn=turn, thought=answer if index == 0 else None
+            )
             steps.append(step)
             if name == "EvaluateSubTaskAction":
                 claim = as_text(action.get("situation"))

@@ -48,8 +48,8 @@ def read(record: Any, place: Place) -> Iterator[RawEpisode]:
     identity = string(record.get("id", record.get("item_id")), "id")
     task, opening = dialog.task, dialog.initial_observation
     if react and dialog.opening:
-        found = _GOAL.search(dialog.opening[0])
-        task, opening = (found.group(1) if found else dialog.opening[0]), dialog.opening[0]
+        goal = _GOAL.search(dialog.opening[0])
+        task, opening = (goal.group(1) if goal else dialog.opening[0]), dialog.opening[0]
     named = _ENV.search(identity or "") if react else None
     extra = {key: value for key, value in record.items() if key not in _KNOWN}
     yield RawEpisode(
@@ -74,8 +74,8 @@ def _message(turn: Any, path: str) -> dict[str, Any]:
     if role == "function_call":
         called = loads_maybe(content)
         calls = called if isinstance(called, list) else [called]
-        made = [read_call(call, path)._asdict() for call in calls]
-        return {"role": "assistant", "content": None, "tool_calls": made}
+        tool_calls = [read_call(call, path)._asdict() for call in calls]
+        return {"role": "assistant", "content": None, "tool_calls": tool_calls}
     return {"role": _ROLES.get(str(role), str(role)), "content": content}
 
 

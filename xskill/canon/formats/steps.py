@@ -113,53 +113,53 @@ def _step(step: Any, index: int) -> RawStep:
     if type(action) is not str:
         raise fail(f"steps[{index}].action", "a string", action)
     observation = get("observation")
-    made = RawStep(action, observation if type(observation) is str else as_text(observation))
+    raw = RawStep(action, observation if type(observation) is str else as_text(observation))
     reward = get("reward")
     if reward is not None:
-        made.reward = number(reward, f"steps[{index}].reward")
+        raw.reward = number(reward, f"steps[{index}].reward")
     logprob = get("logprob")
     if logprob is not None:
-        made.logprob = _logprob(logprob, f"steps[{index}].logprob")
+        raw.logprob = _logprob(logprob, f"steps[{index}].logprob")
     if not step.keys() <= _COMMON:
-        _rest(step, made, index)
-    return made
+        _rest(step, raw, index)
+    return raw
 
 
 _COMMON = frozenset({"action", "observation", "reward", "logprob"})
 
 
-def _rest(step: dict[str, Any], made: RawStep, index: int) -> None:
+def _rest(step: dict[str, Any], raw: RawStep, index: int) -> None:
     """The fields that few logs have."""
     extra = {key: step[key] for key in sorted(step.keys() - _STEP) if step[key] is not None or key not in _CALL}
     if step.get("kind") == "call" and isinstance(extra.get("name"), str):
-        made.name, made.arguments = extra.pop("name"), extra.pop("arguments", None)
+        raw.name, raw.arguments = extra.pop("name"), extra.pop("arguments", None)
     own = step.get("extra")
     if isinstance(own, dict):
         extra.update(own)
     elif own is not None:
         extra["extra"] = own
-    made.extra = extra if extra or own is not None else None
+    raw.extra = extra if extra or own is not None else None
     if step.keys() & _STEP <= _COMMON:
         return
     path = f"steps[{index}]."
-    made.thought = as_text(step.get("thought"))
+    raw.thought = as_text(step.get("thought"))
     kind = step.get("kind")
     if kind is not None:
         if word(kind) not in KINDS:
             raise fail(path + "kind", "action, call, command or respond", kind)
-        if kind != made.kind:
-            made.kind = kind  # another string object of the same text would be written out as if it were no default
-    made.turn = integer(step.get("turn"), path + "turn")
-    made.role = string(step.get("role"), path + "role")
+        if kind != raw.kind:
+            raw.kind = kind  # another string object of the same text would be written out as if it were no default
+    raw.turn = integer(step.get("turn"), path + "turn")
+    raw.role = string(step.get("role"), path + "role")
     error = step.get("error")
-    made.error = error if isinstance(error, bool) else bool(error)
+    raw.error = error if isinstance(error, bool) else bool(error)
     if error and not isinstance(error, bool):
-        made.extra = {**(made.extra or {}), "error": error}
-    made.logprob_new = _logprob(step.get("logprob_new"), path + "logprob_new")
-    made.n_tokens = integer(step.get("n_tokens"), path + "n_tokens")
-    made.q = number(step.get("q"), path + "q")
-    made.visits = integer(step.get("visits"), path + "visits")
-    made.prior = number(step.get("prior"), path + "prior")
+        raw.extra = {**(raw.extra or {}), "error": error}
+    raw.logprob_new = _logprob(step.get("logprob_new"), path + "logprob_new")
+    raw.n_tokens = integer(step.get("n_tokens"), path + "n_tokens")
+    raw.q = number(step.get("q"), path + "q")
+    raw.visits = integer(step.get("visits"), path + "visits")
+    raw.prior = number(step.get("prior"), path + "prior")
 
 
 def _logprob(value: Any, path: str) -> Any:

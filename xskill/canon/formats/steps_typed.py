@@ -96,15 +96,15 @@ class TypedEpisodes:
         elif inner and steps:
             # Logs of several shapes: most lines have but few of all the keys that the log has.
             columns = zip(*map(attrgetter(*_MORE[: len(inner)]), steps), strict=True)
-            told = [i for i, column in enumerate(columns) if column.count(UNSET) < len(steps)]
-            if len(told) == 1:
-                _collect_one(steps, told[0], inner[told[0]])
-            elif told:
-                keys = [(i, inner[i]) for i in told]
+            used = [i for i, column in enumerate(columns) if column.count(UNSET) < len(steps)]
+            if len(used) == 1:
+                _collect_one(steps, used[0], inner[used[0]])
+            elif used:
+                keys = [(i, inner[i]) for i in used]
                 for step in steps:
                     _collect(step, keys)
-        made: RawEpisode = episode
-        return made
+        typed: RawEpisode = episode
+        return typed
 
 
 def _collect(holder: Any, keys: list[tuple[int, str]]) -> None:
@@ -138,6 +138,6 @@ def _shape_of(raw: bytes) -> Shape | None:
     steps = value.get("steps") if isinstance(value, dict) else None
     if not isinstance(steps, list) or not all(isinstance(step, dict) for step in steps):
         return None
-    known = set(RawEpisode.__struct_fields__) - set(_OURS)
+    ours = set(RawEpisode.__struct_fields__) - set(_OURS)
     inner = {key for step in steps for key in step} - set(RawStep.__struct_fields__)
-    return tuple(key for key in value if key not in known), tuple(sorted(inner))
+    return tuple(key for key in value if key not in ours), tuple(sorted(inner))

@@ -67,11 +67,11 @@ def _attempt(
 
 def _steps(listed: list[Any], place: Place) -> list[RawStep]:
     steps = []
-    for index, told in enumerate(listed):
+    for index, one in enumerate(listed):
         path = f"trajectory[{index}]"
-        if not isinstance(told, dict):
-            raise fail(path, "an object", told)
-        action = told.get("action")
+        if not isinstance(one, dict):
+            raise fail(path, "an object", one)
+        action = one.get("action")
         if not isinstance(action, str):
             raise fail(f"{path}.action", "a string", action)
         if not action.strip():
@@ -80,8 +80,8 @@ def _steps(listed: list[Any], place: Place) -> list[RawStep]:
         steps.append(
             RawStep(
                 action.strip("\n"),
-                as_text(told.get("observation")),
-                as_text(told.get("thought")) or None,
+                as_text(one.get("observation")),
+                as_text(one.get("thought")) or None,
                 "command",
             )
         )

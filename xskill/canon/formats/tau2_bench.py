@@ -87,8 +87,8 @@ def _user_tool(message: dict[str, Any]) -> str | None:
     if message.get("role") == "tool":
         return f"[user tool result] {as_text(message.get('content'))}"
     calls = [call for call in items(message.get("tool_calls"), "tool_calls") if isinstance(call, dict)]
-    told = [f"[user tool call] {call.get('name')}({sorted_dumps(call.get('arguments'))})" for call in calls]
-    return join(as_text(message.get("content")), *told)
+    lines = [f"[user tool call] {call.get('name')}({sorted_dumps(call.get('arguments'))})" for call in calls]
+    return join(as_text(message.get("content")), *lines)
 
 
 def _task(task: Any) -> str | None:

@@ -55,8 +55,8 @@ def read(record: Any, place: Place) -> Iterator[RawEpisode]:
 def _domain(messages: list[Any]) -> str | None:
     """``airline`` or ``retail``: the log names its domain only in the heading of the policy."""
     first = messages[0].get("content") if messages and isinstance(messages[0], dict) else None
-    found = _POLICY.match(first) if isinstance(first, str) else None
-    return found.group(1).lower() if found else None
+    policy = _POLICY.match(first) if isinstance(first, str) else None
+    return policy.group(1).lower() if policy else None
 
 
 FORMAT = Format("tau-bench", "tau-bench results: task_id, trial, reward, traj", "record", detect, read)

@@ -48,8 +48,8 @@ def read(record: Any, place: Place) -> Iterator[RawEpisode]:
         for depth, step in enumerate(steps, 1):
             step.q = values.get("\n".join(path[:depth]) + "\n", values.get("\n".join(path[:depth])))
         final = finals.index(leaf) if leaf in finals else None
-        told = verdicts[final] if final is not None and final < len(verdicts) else None
-        reward = told.get("r", told.get("acc")) if isinstance(told, dict) else told
+        verdict = verdicts[final] if final is not None and final < len(verdicts) else None
+        reward = verdict.get("r", verdict.get("acc")) if isinstance(verdict, dict) else verdict
         yield RawEpisode(
             steps=steps,
             id=names[index],

@@ -34,7 +34,7 @@ def detect(head: Any) -> bool:
 def read(lines: Iterable[str], place: Place) -> Iterator[RawEpisode]:
     text = "\n".join(lines)
     config = _CONFIG.search(text)
-    told = dict(_KEY.findall(html.unescape(config.group(1)))) if config else {}
+    settings = dict(_KEY.findall(html.unescape(config.group(1)))) if config else {}
     pages = text.split("<h2>New Page</h2>")[1:]
     steps: list[RawStep] = []
     seen: str | None = None
@@ -54,16 +54,16 @@ def read(lines: Iterable[str], place: Place) -> Iterator[RawEpisode]:
                 steps[-1].extra = {"url": url}
     last = steps[-1].action if steps else None
     stop = _STOP.match(last or "")
-    sites = _SITES.findall(told.get("sites", ""))
+    sites = _SITES.findall(settings.get("sites", ""))
     yield RawEpisode(
         steps=steps,
         id=place.stem,
-        question_id=told.get("task_id"),
-        task=told.get("intent"),
+        question_id=settings.get("task_id"),
+        task=settings.get("intent"),
         env="webarena",
         initial_observation=first,
         claim=stop.group(1) if stop else None,
-        extra={key: value for key, value in (("sites", sites), ("start_url", told.get("start_url"))) if value},
+        extra={key: value for key, value in (("sites", sites), ("start_url", settings.get("start_url"))) if value},
         record=1,
     )
 
@@ -76,14 +76,14 @@ def _step(action: str, page: str | None, said: str | None) -> RawStep:
     element = _ELEMENT.match(action)
     role = None
     if element and page:
-        found = re.search(rf"\[{element.group(1)}\] (\w+)", page)
-        role = found.group(1) if found else None
+        node = re.search(rf"\[{element.group(1)}\] (\w+)", page)
+        role = node.group(1) if node else None
     return RawStep(action.strip(), role=role, thought=said)
 
 
 def _group(pattern: re.Pattern[str], text: str) -> str | None:
-    found = pattern.search(text)
-    return html.unescape(found.group(1)).strip() if found else None
+    match = pattern.search(text)
+    return html.unescape(match.group(1)).strip() if match else None
 
 
 FORMAT = Format("webarena", "WebArena render_N.html pages", "text", detect, read)

@@ -30,7 +30,7 @@ def detect(value: Any) -> bool:
 def read(record: Any, place: Place) -> Iterator[RawEpisode]:
     dialog = Dialog()
     add_react(dialog, items(record, ""), place.tally)
-    found = _TASK.match(dialog.task or "")
+    opening = _TASK.match(dialog.task or "")
     folder = place.path.resolve().parent.name if place.path is not None else ""
     named = _NAME.search(folder) or _NAME.search(place.stem)
     question = f"{named.group(1)}--{named.group(2)}" if named else None
@@ -40,11 +40,11 @@ def read(record: Any, place: Place) -> Iterator[RawEpisode]:
         steps=dialog.steps,
         id=place.stem if folder == "" or not _NAME.search(folder) else folder,
         question_id=question,
-        task=found.group(1) if found else dialog.task,
+        task=opening.group(1) if opening else dialog.task,
         env="webvoyager",
-        initial_observation=join(found.group(3) if found else None, dialog.initial_observation),
+        initial_observation=join(opening.group(3) if opening else None, dialog.initial_observation),
         claim=answer,
-        extra={"url": found.group(2)} if found else {},
+        extra={"url": opening.group(2)} if opening else {},
     )
 
 

@@ -77,15 +77,15 @@ class _Parser:
         return self.tokens[self.at][1] if self.at < len(self.tokens) else None
 
     def error(self) -> UsageError:
-        found = self.peek()
-        where = f"unexpected {found!r}" if found is not None else "it ends too early"
+        token = self.peek()
+        where = f"unexpected {token!r}" if token is not None else "it ends too early"
         return UsageError(f"--success-if {self.text!r}: {where}; an example: reward >= 0.5 and not extra.timeout")
 
     def word(self, *words: str) -> str | None:
-        found = self.peek()
-        if found is not None and found.lower() in words and self.tokens[self.at][0] in ("word", "op"):
+        token = self.peek()
+        if token is not None and token.lower() in words and self.tokens[self.at][0] in ("word", "op"):
             self.at += 1
-            return found
+            return token
         return None
 
     def either(self, depth: int) -> Test:

@@ -154,9 +154,9 @@ def _from_json(value: Any) -> Iterator[dict[str, Any]]:
     if not isinstance(value, dict):
         return
     lists = {"resolved_ids": True, "unresolved_ids": False, "resolved": True, "unresolved": False}
-    found = {key: value[key] for key in lists if isinstance(value.get(key), list)}
-    if found:
-        for key, identities in found.items():
+    by_verdict = {key: value[key] for key in lists if isinstance(value.get(key), list)}
+    if by_verdict:
+        for key, identities in by_verdict.items():
             for identity in identities:
                 yield {"id": identity, "success": lists[key]}
     elif value and all(isinstance(row, dict) for row in value.values()):

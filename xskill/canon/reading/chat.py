@@ -86,14 +86,14 @@ def _add_agent(dialog: Dialog, message: dict[str, Any], path: str) -> None:
     if isinstance(content, list):
         texts: list[str] = []
         thoughts: list[str] = []
-        known = {call.id for call in calls if call.id is not None}
+        ids = {call.id for call in calls if call.id is not None}
         for part in content:
             kind = word(part.get("type")) if isinstance(part, dict) else ""
             if kind in _THOUGHT_TYPES:
                 thoughts.append(as_text(part.get("thinking") or part.get("reasoning") or part.get("text")) or "")
             elif kind in _CALL_TYPES:
                 call = _call_part(part)
-                if call.id is None or call.id not in known:
+                if call.id is None or call.id not in ids:
                     calls.append(call)
             elif kind.endswith("tool_result"):
                 results.append(part)  # of a tool that the model's own server ran

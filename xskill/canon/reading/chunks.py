@@ -45,8 +45,8 @@ def chunks_of_file(path: str, before: int) -> Iterator[Chunk]:
         lines = 0  # from start to whole
         buffer = bytearray(_BUFFER)
         while n := file.readinto(buffer):
-            if found := buffer.count(b"\n", 0, n):
-                lines, whole = lines + found, end + buffer.rfind(b"\n", 0, n) + 1
+            if ends := buffer.count(b"\n", 0, n):
+                lines, whole = lines + ends, end + buffer.rfind(b"\n", 0, n) + 1
             end += n
             if lines and end - start >= SIZE:
                 yield Chunk(before, path=path, offset=start, size=whole - start)

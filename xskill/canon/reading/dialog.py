@@ -80,19 +80,19 @@ class Dialog:
             self.steps.append(step)
             self.turn += 1
             return [step]
-        made = []
+        new = []
         for identity, name, arguments in calls:
             step = RawStep(None, None, None, "call", self.turn, name=name, arguments=arguments)
             if identity is not None:
                 self._by_id[identity] = step
             else:
                 self._anonymous.append(step)
-            made.append(step)
-        made[0].thought = join(thought, text) if thought else text
-        made[0].extra = extra
-        self.steps += made
+            new.append(step)
+        new[0].thought = join(thought, text) if thought else text
+        new[0].extra = extra
+        self.steps += new
         self.turn += 1
-        return made
+        return new
 
     def result(self, call_id: str | None, text: str | None, *, error: bool = False) -> RawStep | None:
         """A call came back; returns its step, None for an orphan."""

@@ -39,9 +39,9 @@ class Evaluations:
         words = _WORD.findall(name)
         last = words[-1].lower() if words else ""
         if last in _SUCCESS:
-            told = yes_or_no(value)
+            answer = yes_or_no(value)
             if self.success is None:
-                self.success = told
+                self.success = answer
             if isinstance(value, (int, float)) and not isinstance(value, bool) and self._grade is None:
                 self._grade = float(value)
         elif (

@@ -46,7 +46,7 @@ class Conversation:
 
 def conversations(exchanges: Iterable[Exchange]) -> list[Conversation]:
     """Join exchanges into conversations, in the order of their first exchanges."""
-    found: list[Conversation] = []
+    talks: list[Conversation] = []
     by_history: dict[Any, Conversation] = {}
     by_response: dict[str, Conversation] = {}
     for exchange in exchanges:
@@ -57,27 +57,27 @@ def conversations(exchanges: Iterable[Exchange]) -> list[Conversation]:
             conversation.meta = exchange.meta
         else:
             mark: Any = session
-            known: Conversation | None = None
+            talk: Conversation | None = None
             marks = []
             for message in exchange.history:
                 mark = hash((mark, _fingerprint(message)))
                 marks.append(mark)
             for mark in reversed(marks):
-                known = by_history.get(mark)
-                if known is not None:
+                talk = by_history.get(mark)
+                if talk is not None:
                     break
             whole = exchange.history + exchange.answer
-            if known is None:
+            if talk is None:
                 conversation = Conversation(exchange.number, session, whole, exchange.meta)
-                found.append(conversation)
+                talks.append(conversation)
             else:
-                conversation = known
+                conversation = talk
                 conversation.history, conversation.meta = whole, exchange.meta
             if marks:
                 by_history[marks[-1]] = conversation
         if exchange.response_id is not None:
             by_response[exchange.response_id] = conversation
-    return found
+    return talks
 
 
 def session_of(meta: dict[str, Any]) -> str | None:
@@ -89,10 +89,10 @@ def session_of(meta: dict[str, Any]) -> str | None:
     return None
 
 
-def episodes(found: list[Conversation], dialogs: Iterable[tuple[Dialog, dict[str, Any]]]) -> Iterator[RawEpisode]:
+def episodes(talks: list[Conversation], dialogs: Iterable[tuple[Dialog, dict[str, Any]]]) -> Iterator[RawEpisode]:
     """Raw episodes of conversations; a session with several gets numbered ids."""
     seen: dict[str, int] = {}
-    for conversation, (dialog, extra) in zip(found, dialogs, strict=True):
+    for conversation, (dialog, extra) in zip(talks, dialogs, strict=True):
         identity = conversation.session
         if identity is not None:
             seen[identity] = seen.get(identity, 0) + 1

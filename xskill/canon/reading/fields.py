@@ -10,9 +10,9 @@ import msgspec
 from xskill.errors import BadRecord
 
 
-def fail(path: str, expected: str, found: Any) -> BadRecord:
+def fail(path: str, expected: str, value: Any) -> BadRecord:
     """The error for a value of the wrong type."""
-    text = msgspec.json.encode(found).decode("utf-8", "replace")
+    text = msgspec.json.encode(value).decode("utf-8", "replace")
     return BadRecord(f"expected {expected}, got {text if len(text) <= 60 else text[:59] + '…'}", path=path)
 
 

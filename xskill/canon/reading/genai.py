@@ -55,10 +55,10 @@ def _from_object(value: dict[str, Any], role: str, depth: int) -> list[Message]:
         return [{"role": "assistant", "content": None, "reasoning_content": thought, "_item": True}]
     if isinstance(value.get("parts"), list):
         return list(_from_parts(value, role))
-    told = value.get("role") or value.get("type")
-    if not isinstance(told, str):
+    kind = value.get("role") or value.get("type")
+    if not isinstance(kind, str):
         return []
-    message = {**value, "role": told if isinstance(value.get("role"), str) else _framework_role(told, role)}
+    message = {**value, "role": kind if isinstance(value.get("role"), str) else _framework_role(kind, role)}
     inner = value.get("additional_kwargs")
     if isinstance(inner, dict) and inner.get("tool_calls") and not value.get("tool_calls"):
         message["tool_calls"] = inner["tool_calls"]
@@ -70,9 +70,9 @@ def _from_object(value: dict[str, Any], role: str, depth: int) -> list[Message]:
     return [message]
 
 
-def _framework_role(told: str, role: str) -> str:
+def _framework_role(kind: str, role: str) -> str:
     return {"human": "user", "ai": "assistant", "AIMessage": "assistant", "HumanMessage": "user"}.get(
-        told, told if told in ("system", "tool", "assistant", "user", "function") else role
+        kind, kind if kind in ("system", "tool", "assistant", "user", "function") else role
     )
 
 
@@ -99,12 +99,12 @@ def _from_parts(value: dict[str, Any], role: str) -> Iterator[Message]:
             thoughts.append(as_text(part.get("content")) or "")
         else:
             content.append(part)
-    told = value.get("role")
-    told = "assistant" if told == "model" else told if isinstance(told, str) else role
+    speaker = value.get("role")
+    speaker = "assistant" if speaker == "model" else speaker if isinstance(speaker, str) else role
     yield from results
     if content or calls or thoughts:
         yield {
-            "role": told,
+            "role": speaker,
             "content": content or None,
             "tool_calls": calls or None,
             "reasoning_content": "\n\n".join(thoughts) or None,

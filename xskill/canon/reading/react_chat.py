@@ -37,10 +37,10 @@ def add_react(dialog: Dialog, messages: Sequence[Any], tally: SourceTally) -> No
             continue
         role, text = word(message.get("role")), as_text(message.get("content"))
         if role in AGENT:
-            found = _ACTION.search(text or "")
-            if found is not None and text is not None:
-                thought = _THOUGHT.sub("", text[: found.start()]).strip()
-                waiting = RawStep(found.group(1).strip(), thought=thought or None, turn=dialog.turn)
+            action = _ACTION.search(text or "")
+            if action is not None and text is not None:
+                thought = _THOUGHT.sub("", text[: action.start()]).strip()
+                waiting = RawStep(action.group(1).strip(), thought=thought or None, turn=dialog.turn)
                 dialog.steps.append(waiting)
                 dialog.turn += 1
             elif dialog.steps:

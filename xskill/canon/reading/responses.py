@@ -122,5 +122,5 @@ def output_text(output: Any) -> tuple[str | None, bool]:
     if isinstance(output, dict) and isinstance(output.get("text"), str):
         output = output["text"]
     text = as_text(output)
-    found = _EXIT.match(text) if text else None
-    return text, found is not None and found.group(1) != "0"
+    exit_code = _EXIT.match(text) if text else None
+    return text, exit_code is not None and exit_code.group(1) != "0"

@@ -13,7 +13,7 @@ def parents(paths: Sequence[Sequence[Hashable]]) -> list[tuple[int, int] | None]
     """
     owner: dict[tuple[int, Hashable], int] = {}
     states: dict[tuple[int, Hashable], int] = {}
-    found: list[tuple[int, int] | None] = []
+    links: list[tuple[int, int] | None] = []
     for index, path in enumerate(paths):
         state, shared, parent = 0, 0, -1
         for depth, step in enumerate(path):
@@ -25,5 +25,5 @@ def parents(paths: Sequence[Sequence[Hashable]]) -> list[tuple[int, int] | None]
                 states[key] = len(states) + 1
                 owner[key] = index
             state = states[key]
-        found.append((parent, shared) if shared else None)
-    return found
+        links.append((parent, shared) if shared else None)
+    return links

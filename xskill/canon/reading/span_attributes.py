@@ -44,8 +44,8 @@ def fill(span: TraceSpan, attributes: dict[str, Any], events: Iterable[tuple[str
     if span.failed and span.error is None:
         for name, inner in events:
             if name == "exception":
-                told = [inner.get("exception.type"), inner.get("exception.message")]
-                span.error = ": ".join(str(part) for part in told if part) or None
+                words = [inner.get("exception.type"), inner.get("exception.message")]
+                span.error = ": ".join(str(part) for part in words if part) or None
 
 
 def _model(span: TraceSpan, attributes: dict[str, Any], events: list[tuple[str, dict[str, Any]]]) -> None:
@@ -58,17 +58,17 @@ def _model(span: TraceSpan, attributes: dict[str, Any], events: list[tuple[str, 
     if not span.history and not span.answer:
         span.history = flattened(attributes, "gen_ai.prompt", "")
         span.answer = flattened(attributes, "gen_ai.completion", "")
-    told = [(name, inner) for name, inner in events if _EVENT.match(name) or name == "gen_ai.choice"]
+    named = [(name, inner) for name, inner in events if _EVENT.match(name) or name == "gen_ai.choice"]
     listed = loads_maybe(attributes.get("events"))
     if isinstance(listed, list):
-        told += [(str(e.get("event.name")), e) for e in listed if isinstance(e, dict)]
-    for name, inner in told:
+        named += [(str(e.get("event.name")), e) for e in listed if isinstance(e, dict)]
+    for name, inner in named:
         if name == "gen_ai.choice":
             span.answer += chat_messages(inner.get("message") or inner, "assistant")
-        elif found := _EVENT.match(name):
+        elif event := _EVENT.match(name):
             decoded = {key: loads_maybe(value) for key, value in inner.items()}
-            message = {**decoded, "role": inner.get("role") or found.group(1)}
-            if found.group(1) == "tool" and "id" in inner:
+            message = {**decoded, "role": inner.get("role") or event.group(1)}
+            if event.group(1) == "tool" and "id" in inner:
                 message["tool_call_id"] = inner["id"]
             span.history.append(message)
     if not span.answer:
@@ -156,12 +156,12 @@ def evaluations(verdict: Evaluations, attributes: dict[str, Any], events: Iterab
     """Feed what a span says about the outcome: ``gen_ai.evaluation.result`` events, ``eval.*`` attributes."""
     for name, inner in events:
         if name == "gen_ai.evaluation.result":
-            told = str(inner.get("gen_ai.evaluation.name") or "evaluation")
-            verdict.feed(told, inner.get("gen_ai.evaluation.score.label"))
-            verdict.feed(told, inner.get("gen_ai.evaluation.score.value"))
+            judged = str(inner.get("gen_ai.evaluation.name") or "evaluation")
+            verdict.feed(judged, inner.get("gen_ai.evaluation.score.label"))
+            verdict.feed(judged, inner.get("gen_ai.evaluation.score.value"))
     for key in sorted(attributes):
-        if found := _EVALUATION.match(key):
-            verdict.feed(found.group(1), attributes[key])
+        if metric := _EVALUATION.match(key):
+            verdict.feed(metric.group(1), attributes[key])
     nested = attributes.get("eval")
     if isinstance(nested, dict):
         for name, inner in sorted(nested.items()):

@@ -8,7 +8,6 @@ its own, as long as both call a model themselves.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -66,13 +65,13 @@ def trace_episodes(spans: list[TraceSpan], tally: SourceTally, task: str | None 
         if span.kind not in ("llm", "tool") or _inside_same(span, by_id):
             continue
         threads.setdefault(_thread(agents[span.id], agents, talking), []).append(span)
-    found: list[AgentEpisode] = []
+    listed: list[AgentEpisode] = []
     for agent, members in threads.items():
-        dialog = _replay(members, tally, task if not found else None)
+        dialog = _replay(members, tally, task if not listed else None)
         if dialog.steps:
             name = by_id[agent].name if agent is not None else None
-            found.append(AgentEpisode(dialog, name, not found, members[0].number))
-    return found
+            listed.append(AgentEpisode(dialog, name, not listed, members[0].number))
+    return listed
 
 
 def _agent_above(span: TraceSpan, by_id: dict[str, TraceSpan]) -> str | None:
@@ -119,11 +118,11 @@ def _replay(spans: list[TraceSpan], tally: SourceTally, task: str | None) -> Dia
     dialog = Dialog()
     if task is not None:
         dialog.user(task)
-    told: list[str] = []
+    heard: list[str] = []
     open_steps: list[tuple[str | None, RawStep]] = []
     for span in spans:
         if span.kind == "llm":
-            _news(dialog, span.history, told, open_steps, tally, first=not dialog.steps)
+            _news(dialog, span.history, heard, open_steps, tally, first=not dialog.steps)
             before = len(dialog.steps)
             add_messages(
                 dialog, [message for message in span.answer if word(message.get("role")) in AGENT], tally, "output"
@@ -155,7 +154,7 @@ def _call_ids(messages: list[Message], n: int) -> list[str | None]:
 def _news(
     dialog: Dialog,
     history: list[Message],
-    told: list[str],
+    heard: list[str],
     open_steps: list[tuple[str | None, RawStep]],
     tally: SourceTally,
     *,
@@ -172,17 +171,17 @@ def _news(
             news = later or [text for _, text in users[-1:]]
         else:
             news = [text for _, text in users]
-        told += [text for _, text in users]
+        heard += [text for _, text in users]
         for text in news:
             if text != dialog.task:
                 dialog.user(text)
     else:
-        known = len(told)
+        n_heard = len(heard)
         current = [text for _, text in users]
-        if current[:known] == told:
-            for text in current[known:]:
+        if current[:n_heard] == heard:
+            for text in current[n_heard:]:
                 dialog.user(text)
-            told[:] = current
+            heard[:] = current
     waiting = [(identity, step) for identity, step in open_steps if step.observation is None]
     if waiting:
         _results(history, waiting, answered=len(open_steps) - len(waiting))
@@ -226,11 +225,3 @@ def _match(span: TraceSpan, open_steps: list[tuple[str | None, RawStep]]) -> Raw
     return next(
         (step for step in named if sorted_dumps(call_arguments(step.arguments)) == same), named[0] if named else None
     )
-
-
-def group_traces(spans: Iterator[TraceSpan]) -> dict[str, list[TraceSpan]]:
-    """Spans by trace, traces in the order in which they begin to appear."""
-    traces: dict[str, list[TraceSpan]] = {}
-    for span in spans:
-        traces.setdefault(span.trace, []).append(span)
-    return traces

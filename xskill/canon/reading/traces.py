@@ -29,12 +29,12 @@ def episodes(traces: dict[str, Trace], place: Place) -> Iterator[RawEpisode]:
 
 def trace_to_episodes(identity: str, trace: Trace, place: Place) -> Iterator[RawEpisode]:
     """One trace: its main episode, and one for each agent that ran inside it."""
-    found = trace_episodes(trace.spans, place.tally, trace.task)
-    if not found:
+    listed = trace_episodes(trace.spans, place.tally, trace.task)
+    if not listed:
         place.tally.skip("trace without an action")
         return
     success, reward = trace.verdict.finish()
-    for index, one in enumerate(found):
+    for index, one in enumerate(listed):
         extra = dict(trace.extra)
         if one.is_main:
             if trace.verdict.all:

@@ -123,12 +123,12 @@ class Redactor:
         seen = self._any(s.encode("utf-8", "surrogatepass"))
         if not (seen and self._anchors) and not self._everywhere:
             return s
-        found = self._matches(s, self._search_all(s) if seen else ())
-        if not found:
+        matches = self._matches(s, self._search_all(s) if seen else ())
+        if not matches:
             return s
         pieces: list[str] = []
         position = 0
-        for start, end, kind in sorted(found):
+        for start, end, kind in sorted(matches):
             self.counts[kind] += 1
             pieces += (s[position:start], f"<redacted:{kind}>")
             position = end
@@ -209,12 +209,12 @@ class Redactor:
             return False
         if len(name) > _LONGEST_NAME:
             return self._any(f'"{name}": '.encode("utf-8", "surrogatepass"))
-        told = self._names.get(name)
-        if told is None:
+        answer = self._names.get(name)
+        if answer is None:
             if len(self._names) >= _MOST_NAMES:
                 self._names.clear()
-            told = self._names[name] = self._any(f'"{name}": '.encode("utf-8", "surrogatepass"))
-        return told
+            answer = self._names[name] = self._any(f'"{name}": '.encode("utf-8", "surrogatepass"))
+        return answer
 
     def suspects(self, line: bytes) -> bool:
         """May any string of this line of JSON hold a secret? If not, they need no look one by one.
