@@ -19,7 +19,7 @@ from functools import partial
 
 import numpy as np
 
-from xskill.engines.local import Local
+from xskill.engines import Local
 from xskill.mine.corpus import encode_episodes
 from xskill.mine.mining import Questions, mine
 from xskill.mine.rules import Rules

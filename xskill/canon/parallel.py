@@ -29,7 +29,7 @@ from xskill.canon.pipeline import Begin, Item, Missing, Settings, Totals, collec
 from xskill.canon.reading.chunks import Chunk, chunks_of_file, chunks_of_stream
 from xskill.canon.reading.episode import Place
 from xskill.errors import BadRecord, NoInput, XskillError
-from xskill.process.pool import Job, Pool, open_pool
+from xskill.process.pool import Call, Pool, open_pool
 from xskill.streams.source import Input, ensure_input, open_input
 
 _SMALL = 1 << 20
@@ -85,7 +85,7 @@ def open_logs_parallel(
 
 
 class _Stream:
-    """Jobs in flight, in the order of the input."""
+    """Calls in flight, in the order of the input."""
 
     def __init__(
         self, pool: Pool, workers: int, settings: Settings, totals: Totals, note: Callable[[str], None]
@@ -94,7 +94,7 @@ class _Stream:
         self.room = 2 * workers + 1
         self.totals = totals
         self.note = note
-        self.waiting: deque[tuple[_Batch | None, Job[_Done]] | Begin] = deque()
+        self.waiting: deque[tuple[_Batch | None, Call[_Done]] | Begin] = deque()
         self.assembler = Assembler(settings.choices)
 
     def read(self, files: Sequence[str], forced: Format | None) -> Iterator[Item | Block]:
@@ -104,7 +104,7 @@ class _Stream:
         yield from self._drain(0)
 
     def _input(self, name: str, forced: Format | None) -> Iterator[Item | Block]:
-        """Queue the jobs of one input; what is not a file of lines, or is stdin, is read here."""
+        """Queue the calls of one input; what is not a file of lines, or is stdin, is read here."""
         self.totals.files += 1
         if name != "-" and os.path.isdir(name):
             self._submit_file(name, None)
@@ -171,13 +171,13 @@ class _Stream:
         self.waiting.append((None, self.pool.submit(_do_file, name)))
 
     def _drain(self, leave: int) -> Iterator[Item | Block]:
-        """Give out finished jobs, in order, until ``leave`` are waiting."""
+        """Give out what finished calls returned, in order, until ``leave`` are waiting."""
         while len(self.waiting) > leave:
-            job = self.waiting.popleft()
-            if isinstance(job, Begin):
-                yield job
+            first = self.waiting.popleft()
+            if isinstance(first, Begin):
+                yield first
                 continue
-            batch, running = job
+            batch, running = first
             done = self.pool.result(running)
             while done.undecided is not None and batch is not None:
                 key, sample = done.undecided
