@@ -126,7 +126,7 @@ def _credit_table(work: Work, run: Run) -> bool:
     with open_work(partial(_credited_table, work), asked) as messages:
         if messages is None:
             return False
-        stats: Any = next(messages)
+        stats = next(messages)
         run.read = run.kept = stats["trajectories"]
         _say_counts(run, stats)
         with _open_blocks(work) as write:
@@ -138,7 +138,7 @@ def _credit_table(work: Work, run: Run) -> bool:
     return True
 
 
-def _credited_table(work: Work, table: Table) -> Iterator[dict[str, Any] | bytes]:
+def _credited_table(work: Work, table: Table) -> Iterator[Any]:
     """In the child: the counts, then the output in blocks."""
     rollouts, originals = table.rollouts, table.originals
     credits = run_method(rollouts, table.trie, work.config)

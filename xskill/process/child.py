@@ -65,11 +65,11 @@ class Child:
     Iterating raises the error with which the child's generator ended, and :class:`ChildDied` when there is none.
     """
 
-    def __init__(self, pid: int, wait: Callable[[], int], requests: BinaryIO, answers: BinaryIO) -> None:
+    def __init__(self, pid: int, wait: Callable[[], int], write_requests: int, read_answers: int) -> None:
         self.pid = pid
         self._wait = wait
-        self._requests = requests
-        self._answers = answers
+        self._requests: BinaryIO = os.fdopen(write_requests, "wb", _BUFFER)
+        self._answers: BinaryIO = os.fdopen(read_answers, "rb", _BUFFER)
         self._ended = False
         self._code: int | None = None
 
@@ -167,14 +167,12 @@ def _fork(task: Task, args: tuple[Any, ...]) -> Child:
         try:
             os.close(write_requests)
             os.close(read_answers)
-            _serve(parent, open(read_requests, "rb", _BUFFER), open(write_answers, "wb", _BUFFER), (task, args))
+            _serve(parent, read_requests, write_answers, (task, args))
         finally:
             os._exit(1)
     os.close(read_requests)
     os.close(write_answers)
-    return Child(
-        pid, partial(_exit_status, pid), open(write_requests, "wb", _BUFFER), open(read_answers, "rb", _BUFFER)
-    )
+    return Child(pid, partial(_exit_status, pid), write_requests, read_answers)
 
 
 def _exit_status(pid: int) -> int:
@@ -192,7 +190,7 @@ def _spawn(task: Task, args: tuple[Any, ...]) -> Child:
     process = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.DEVNULL, pass_fds=passed)
     for handle in passed:
         os.close(handle)
-    child = Child(process.pid, process.wait, open(write_requests, "wb", _BUFFER), open(read_answers, "rb", _BUFFER))
+    child = Child(process.pid, process.wait, write_requests, read_answers)
     try:
         child.send((task, args))
     except BaseException:
@@ -213,14 +211,15 @@ def _pipe() -> tuple[int, int]:
 
 def serve_spawned(parent: int, requests: int, answers: int) -> NoReturn:
     """In a new Python: run the task that comes first through the pipe ``requests``."""
-    _serve(parent, open(requests, "rb", _BUFFER), open(answers, "wb", _BUFFER), None)
+    _serve(parent, requests, answers, None)
 
 
-def _serve(parent: int, requests: BinaryIO, answers: BinaryIO, work: tuple[Task, tuple[Any, ...]] | None) -> NoReturn:
+def _serve(parent: int, read_requests: int, write_answers: int, work: tuple[Task, tuple[Any, ...]] | None) -> NoReturn:
     """In the child: run the task, send what it yields, and leave without the parent's clean-up."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    requests, answers = os.fdopen(read_requests, "rb", _BUFFER), os.fdopen(write_answers, "wb", _BUFFER)
     status = 1
     try:
         task, args = pickle.load(requests) if work is None else work

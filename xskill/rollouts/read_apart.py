@@ -1,4 +1,4 @@
-"""Work on Parquet files of rollouts in a child process, which reads them at once where they are as our writer leaves them.
+"""Work on Parquet files of rollouts in a child process, which reads them at once if they are as our writer leaves them.
 
 That is several times as fast as :func:`xskill.rollouts.load.read_rollouts`, which has polars read in one child and
 takes what it sends row group by row group. Here polars reads in the process that does the work, so the work is the
