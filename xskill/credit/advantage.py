@@ -1,4 +1,4 @@
-"""Trajectory advantages: how far each rollout's reward is from its question's (ALGORITHMS section 5, step 1)."""
+"""Trajectory advantages: how far each rollout's reward is from its question's (docs/methods/tree-opsd.md, step 1)."""
 
 from __future__ import annotations
 

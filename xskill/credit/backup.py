@@ -1,4 +1,4 @@
-"""Values of rollout-tree nodes, and the credit of turns (ALGORITHMS section 5, steps 2 and 3)."""
+"""Values of rollout-tree nodes, and the credit of turns (docs/methods/tree-opsd.md, steps 2 and 3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bounded teacher and the student's residual (ALGORITHMS section 5, steps 4 and 5; TreeOPSD, arXiv 2610.23181)."""
+"""The bounded teacher and the student's residual (docs/methods/tree-opsd.md, steps 4, 5; arXiv 2610.23181)."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ SCHEMA_KEY = "xskill.schema"
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What is known of a file before its rows are read."""
+    """What can be said of a file before its rows are read."""
 
     contract: str
     """Of the rows; empty in a foreign table."""
