@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import importlib
 import importlib.util
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent / "xskill"
 
 FLOORS: list[set[str]] = [
     {"errors", "__init__", "array_types"},
+    {"choices"},
     {"text", "process"},
     {"records"},
     {"gate", "streams"},
@@ -32,6 +35,14 @@ FLOORS: list[set[str]] = [
 
 MODULES = sorted(ROOT.rglob("*.py"))
 HEAVY = {"numpy", "polars", "orjson", "rich", "tqdm", "zstandard", "msgspec"}
+TABLES = {
+    "xskill.choices",
+    "xskill.credit.choices",
+    "xskill.gate.policies",
+    "xskill.tree.forms",
+    "xskill.workers.choices",
+}
+"""Tables of choices: commands import them at start-up to show the names, so they import nothing heavy themselves."""
 
 
 def floor_of(part: str) -> int:
@@ -75,7 +86,13 @@ def test_commands_import_heavy_libraries_only_when_called(path: Path) -> None:
     for name in imports(ast.parse(path.read_text()), top_level_only=True):
         words = name.split(".")
         assert words[0] not in HEAVY, f"{path.name} imports {name} at start-up"
-        assert words[0] != "xskill" or words[1] in ("commands", "errors", "__version__"), name
+        assert words[0] != "xskill" or name in TABLES or words[1] in ("commands", "errors", "__version__"), name
+
+
+def test_tables_of_choices_import_nothing_heavy() -> None:
+    code = f"import importlib, sys\nfor name in {sorted(TABLES)}: importlib.import_module(name)\nprint(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    assert (HEAVY | {"importlib.metadata", "xskill.records"}) & set(done.stdout.split()) == set()
 
 
 def test_every_module_and_package_says_what_it_is_for() -> None:

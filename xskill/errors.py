@@ -6,7 +6,6 @@ stderr and leaves with ``error.exit_code``. The text says what was found, where,
 
 from __future__ import annotations
 
-EXIT_OK = 0
 EXIT_FAILURE = 1
 EXIT_USAGE = 2
 EXIT_REJECT = 3
@@ -28,6 +27,10 @@ class UsageError(XskillError):
     """Options that contradict each other, or a value that an option cannot take."""
 
     exit_code = EXIT_USAGE
+
+
+class BadPlugIn(XskillError):
+    """An installed package that adds a format, a method, a policy or a worker which cannot be used."""
 
 
 class BadRecord(XskillError):

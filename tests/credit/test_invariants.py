@@ -12,13 +12,15 @@ from hypothesis import strategies as st
 
 from tests.credit import plain
 from tests.credit.make import gather, questions
-from xskill.credit.backup import Backup, TurnCredit
-from xskill.credit.baselines import BASELINES
+from xskill.choices import resolve
+from xskill.credit.choices import BACKUPS as BACKUP_TABLE
+from xskill.credit.choices import METHODS, TURN_CREDITS
 from xskill.credit.methods import Config, run_method
 from xskill.credit.targets import target
 from xskill.errors import BadData
 
-BACKUPS, KINDS = get_args(Backup), get_args(TurnCredit)
+BACKUPS, KINDS = BACKUP_TABLE.names, TURN_CREDITS.names
+BASELINES = {method.name: resolve(method.options) for method in METHODS if method.options is not None}
 
 
 def null(values: list[float | None]) -> Any:
@@ -34,7 +36,7 @@ def finished(records: list[dict[str, Any]]) -> bool:
     questions(), questions(logprobs=False), st.sampled_from(BACKUPS), st.sampled_from(KINDS), st.sampled_from([1, 3])
 )
 def test_equals_the_plain_definition(
-    first: list[dict[str, Any]], second: list[dict[str, Any]], backup: Backup, kind: TurnCredit, tau: float
+    first: list[dict[str, Any]], second: list[dict[str, Any]], backup: str, kind: str, tau: float
 ) -> None:
     second = [{**record, "question_id": "other"} for record in second]
     if not finished(first + second):
@@ -69,7 +71,7 @@ def by_id(records: list[dict[str, Any]], config: Config) -> dict[str, Any]:
 @settings(max_examples=100, deadline=None)
 @given(questions(), st.randoms(use_true_random=False), st.sampled_from(BACKUPS))
 def test_the_order_of_trajectories_does_not_matter(
-    records: list[dict[str, Any]], rng: random.Random, backup: Backup
+    records: list[dict[str, Any]], rng: random.Random, backup: str
 ) -> None:
     if not finished(records):
         return
@@ -141,7 +143,7 @@ def choices_of_a_question() -> list[tuple[str, dict[str, str]]]:
     (TreePO's subgroups reach as deep as the deepest rollout of the run, and it whitens over all tokens.)
     """
     found: list[tuple[str, dict[str, str]]] = [("treeopsd", {}), ("tree-pg", {})]
-    for method, (_, kind) in BASELINES.items():
+    for method, kind in BASELINES.items():
         found.append((method, {}))
         for name, hint in get_type_hints(kind).items():
             values = ("true", "false") if hint is bool else get_args(hint) or ("0.5",)

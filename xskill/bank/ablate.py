@@ -16,7 +16,8 @@ from xskill.bank.changes import diff
 from xskill.bank.skillbank import Bank, make_bank
 from xskill.errors import BadData, NoInput
 from xskill.gate.compare import Metric, by_task, compare
-from xskill.gate.statistics import TOLERANCE, holm
+from xskill.gate.statistics import holm
+from xskill.gate.tolerance import TOLERANCE
 from xskill.records import Edit, Result, Skill
 
 Effect = Literal["helps", "hurts", "nothing"]

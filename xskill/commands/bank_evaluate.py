@@ -175,7 +175,7 @@ def _report_noise(results: list[Result], repeats: int) -> None:
     import sys
 
     from xskill.gate.compare import Metric, by_task, compare
-    from xskill.gate.policies import Rules, Ruling
+    from xskill.gate.policies import GateRules, Ruling
     from xskill.gate.verdict import make_verdict, render
     from xskill.text.terminal import clean
 
@@ -184,5 +184,5 @@ def _report_noise(results: list[Result], repeats: int) -> None:
     names = sorted({name for result in results for name in result.metrics})
     comparisons = [compare(first, second, Metric(name), alpha=0.05) for name in names]
     ruling = Ruling("inconclusive", ("the same bank twice: whatever differs here is noise",))
-    verdict = make_verdict("A/A", ruling, comparisons, Rules(), alpha=0.05, tolerance=0.0)
+    verdict = make_verdict("A/A", ruling, comparisons, GateRules(), alpha=0.05, tolerance=0.0)
     print("\n".join(clean(render(verdict)).splitlines()[1:]), file=sys.stderr)

@@ -2,17 +2,63 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Optional
+from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
+from xskill.choices import Choice, Table
 from xskill.commands.bank_show import BankFile, BankOption, bank_path, file_or_pipe
+from xskill.commands.choose import choose
 from xskill.commands.given import refuse
 from xskill.commands.options import Files, Output, Quiet, Rejects, To
 from xskill.commands.types import INPUT, OUTPUT
 from xskill.errors import UsageError
 
-FORMS = ("skillrl", "skills", "prompt")
+if TYPE_CHECKING:
+    from xskill.bank.skillbank import Bank
+
+
+def _skillrl(bank: Bank, output: str | None, licence: str | None) -> None:
+    import json
+
+    from xskill.bank.skillrl import to_skillrl
+    from xskill.streams.write import write_text
+
+    write_text(output, json.dumps(to_skillrl(bank), indent=2, ensure_ascii=False))
+
+
+def _skills(bank: Bank, output: str | None, licence: str | None) -> None:
+    from xskill.bank.agent_skills import skill_folders, write_folders
+    from xskill.text.terminal import clean
+
+    assert output is not None
+    write_folders(output, skill_folders(bank, licence), clean)
+
+
+def _prompt(bank: Bank, output: str | None, licence: str | None) -> None:
+    from xskill.bank.prompt import render_prompt
+    from xskill.streams.write import write_text
+    from xskill.text.terminal import clean
+
+    write_text(output, clean(render_prompt(bank.skills)))
+
+
+class BankForm(Choice):
+    """A form of a bank; ``implementation(bank, output, license)`` writes it."""
+
+    folders: bool = False
+    """It is a folder for each skill, which may name a license."""
+
+
+FORMS = Table(
+    "--as",
+    BankForm,
+    [
+        BankForm("skillrl", "the JSON that SkillRL loads", _skillrl),
+        BankForm("skills", "one Agent Skills folder a skill", _skills, folders=True),
+        BankForm("prompt", "text for a system prompt", _prompt),
+    ],
+)
 
 
 def import_(
@@ -43,7 +89,7 @@ def export(
     ctx: typer.Context,
     file: BankFile = None,
     bank: BankOption = None,
-    form: Annotated[str, typer.Option("--as", metavar="NAME", help=" · ".join(FORMS))] = "skills",
+    form: Annotated[str, choose(FORMS, "--as", metavar="NAME", help="")] = "skills",
     output: Annotated[
         Optional[str],
         typer.Option(
@@ -61,34 +107,21 @@ def export(
     skills: one Agent Skills folder a skill. skillrl: the JSON that SkillRL loads. prompt: text for a system prompt.
     Secrets are redacted once more on the way out.
     """
-    from xskill.bank.agent_skills import skill_folders, write_folders
-    from xskill.bank.prompt import render_prompt
     from xskill.bank.safety import redacted
     from xskill.bank.skillbank import read_bank
-    from xskill.bank.skillrl import to_skillrl
     from xskill.streams.run import Run
-    from xskill.streams.write import write_text
-    from xskill.text.terminal import clean
 
-    if form not in FORMS:
-        raise UsageError(f"--as {form}: expected one of {', '.join(FORMS)}")
-    if form == "skills" and output in (None, "-"):
-        raise UsageError("--as skills writes folders: name a new one with -o DIR")
-    if form != "skills":
+    chosen = FORMS[form]
+    if chosen.folders and output in (None, "-"):
+        raise UsageError(f"--as {form} writes folders: name a new one with -o DIR")
+    if not chosen.folders:
         refuse(ctx, ["licence"], f"belongs to --as skills; {form} names no license")
     with Run("bank export", quiet=quiet) as run:
-        found, removed = redacted(read_bank(bank_path(file, bank), run))
-        run.read = run.kept = len(found.skills)
+        clean_bank, removed = redacted(read_bank(bank_path(file, bank), run))
+        run.read = run.kept = len(clean_bank.skills)
         if removed:
             run.note("redacted: " + ", ".join(f"{n} {kind}" for kind, n in sorted(removed.items())))
-        if form == "skills" and output is not None:
-            write_folders(output, skill_folders(found, licence), clean)
-        elif form == "skillrl":
-            import json
-
-            write_text(output, json.dumps(to_skillrl(found), indent=2, ensure_ascii=False))
-        else:
-            write_text(output, clean(render_prompt(found.skills)))
+        chosen.load()(clean_bank, output, licence)
 
 
 def sft(

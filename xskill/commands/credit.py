@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
 
 import typer
 
+from xskill.choices import resolve
+from xskill.commands.choose import choose
+from xskill.commands.forms import CREDIT
 from xskill.commands.given import refuse
 from xskill.commands.options import Files, Output, Quiet, Rejects, To
 from xskill.commands.types import finite
+from xskill.credit.choices import BACKUPS, MAPS, METHODS, RATIOS, TURN_CREDITS
 from xskill.errors import UsageError
 
 if TYPE_CHECKING:
@@ -19,33 +23,19 @@ if TYPE_CHECKING:
     from xskill.streams.run import Run
 
 
-Method = Literal["treeopsd", "tree-pg", "grpo", "rloo", "gspo", "tree-grpo", "at2po", "treepo", "treerl", "gigpo"]
 RewardFrom = Literal["reward", "success"]
-Form = Literal["verl", "verifiers"]
-
-
-_OF_TREES = ("backup", "tau", "turn_credit", "std", "shared")
-"""Choices of treeopsd and tree-pg; baselines have --option."""
-_OF_TARGETS = ("map_", "radius", "scale", "ratio")
-"""Choices of treeopsd alone: only it has targets."""
 
 
 def command(
     ctx: typer.Context,
     files: Files = None,
-    method: Annotated[Method, typer.Option(help="How credit is made.")] = "treeopsd",
-    backup: Annotated[
-        Literal["likelihood", "mean", "leaf"], typer.Option(help="Weights of the children of a node.")
-    ] = "likelihood",
+    method: Annotated[str, choose(METHODS, help="How credit is made.")] = "treeopsd",
+    backup: Annotated[str, choose(BACKUPS, help="Weights of the children of a node.")] = "likelihood",
     tau: Annotated[float, typer.Option(callback=finite, help="Temperature of the likelihood weights.")] = 1.0,
     turn_credit: Annotated[
-        Literal["pointwise", "listwise"],
-        typer.Option(help="Value of the action, or less the mean of its alternatives."),
+        str, choose(TURN_CREDITS, help="Value of the action, or less the mean of its alternatives.")
     ] = "pointwise",
-    map_: Annotated[
-        Literal["odds", "probability", "logistic"],
-        typer.Option("--map", help="From credit to the teacher's probability."),
-    ] = "odds",
+    map_: Annotated[str, choose(MAPS, "--map", help="From credit to the teacher's probability.")] = "odds",
     radius: Annotated[
         Optional[str],
         typer.Option(metavar="R|auto", help="How far a target may go; default 0.2, with --ratio mean 0.005."),
@@ -53,9 +43,7 @@ def command(
     scale: Annotated[
         str, typer.Option(metavar="S|max", help="Credit at which a target reaches its bound; max: of the question.")
     ] = "1",
-    ratio: Annotated[
-        Literal["sum", "mean"], typer.Option(help="Turn log ratio: sum over its tokens, or mean.")
-    ] = "sum",
+    ratio: Annotated[str, choose(RATIOS, help="Turn log ratio: sum over its tokens, or mean.")] = "sum",
     std: Annotated[
         Literal["population", "sample"], typer.Option(help="Deviation that advantages are divided by.")
     ] = "population",
@@ -70,8 +58,9 @@ def command(
     reward_from: Annotated[RewardFrom, typer.Option(help="What counts as the reward.")] = "reward",
     per_turn: Annotated[bool, typer.Option("--per-turn", help="One flat row a turn.")] = False,
     as_: Annotated[
-        Optional[Form],
-        typer.Option(
+        Optional[str],
+        choose(
+            CREDIT,
             "--as",
             help="Rows for a trainer: credits broadcast over the sampled tokens. Traces for verifiers hold tokens and "
             "advantages only of trajectories whose turns all have steps[].extra.token_ids (with extra.mask 0 on what "
@@ -122,30 +111,32 @@ def command(
 
 
 def _refuse_unused(ctx: typer.Context, method: str, backup: str) -> None:
-    for names, methods in ((_OF_TREES, ("treeopsd", "tree-pg")), (_OF_TARGETS, ("treeopsd",))):
-        if method not in methods:
-            refuse(ctx, names, f"belongs to --method {' and '.join(methods)}; {method} does not look at it")
-    if backup != "likelihood":
+    """Choices that the method, or the back-up, does not look at."""
+    for name in dict.fromkeys(name for one in METHODS for name in one.looks_at):
+        if name not in METHODS[method].looks_at:
+            methods = " and ".join(one.name for one in METHODS if name in one.looks_at)
+            why = f"belongs to --method {methods}; {method} does not look at it"
+            refuse(ctx, ["map_" if name == "map" else name], why)
+    if not BACKUPS[backup].by_likelihood:
         refuse(ctx, ["tau"], f"belongs to --backup likelihood; {backup} does not look at it")
 
 
 def _write_rows(
-    run: Run, rollouts: Rollouts, originals: Originals, credits: Credits, as_: Form, output: str | None, to: str | None
+    run: Run, rollouts: Rollouts, originals: Originals, credits: Credits, as_: str, output: str | None, to: str | None
 ) -> None:
     import msgspec
 
     from xskill.errors import BadRecord
-    from xskill.integrations.credit_rows import VERL_COLUMNS, verl_row
-    from xskill.integrations.credit_traces import has_tokens, verifiers_trace
     from xskill.integrations.rows_parquet import write_rows
     from xskill.rollouts.original_records import original_lines, whole
     from xskill.streams.text_out import open_lines
     from xskill.streams.write import container_of
 
+    form = CREDIT[as_]
     parquet = container_of(output, to) == "parquet"
-    if parquet and as_ == "verifiers":
-        raise UsageError("--as verifiers writes JSON lines")
-    make = verl_row if as_ == "verl" else verifiers_trace
+    if parquet and form.columns is None:
+        raise UsageError(f"--as {as_} writes JSON lines")
+    make = form.load()
     credit, reward = ([None if x != x else x for x in of.tolist()] for of in (credits.credit, rollouts.reward))
     weight = None if credits.weight is None else credits.weight.tolist()
     start = rollouts.turn_start.tolist()
@@ -159,7 +150,7 @@ def _write_rows(
                 row = make(record, credit[turns], None if weight is None else weight[turns], reward[i])
             except BadRecord as error:
                 raise error.at(*rollouts.place[i]) from None
-            lacking += as_ == "verifiers" and not has_tokens(row)
+            lacking += form.lacks_tokens(row)
             yield row
         if lacking:
             run.note(
@@ -168,7 +159,7 @@ def _write_rows(
             )
 
     if parquet:
-        write_rows(output, rows(), VERL_COLUMNS)
+        write_rows(output, rows(), resolve(form.columns))
         return
     with open_lines(output) as write_line:
         for row in rows():

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
+from xskill.commands.choose import choose
+from xskill.commands.forms import DISTILL, DistillForm
 from xskill.commands.given import refuse
 from xskill.commands.options import Files, Output, Quiet, Rejects, To
 from xskill.commands.types import INPUT, REFERENCE, SIDE, finite
@@ -16,7 +18,6 @@ if TYPE_CHECKING:
     from xskill.distill.stage import Learned
     from xskill.streams.run import Run
 
-FORMS = ("bank", "edits", "evidence")
 _LOST = "count nowhere"
 
 
@@ -31,7 +32,7 @@ def command(
         Optional[str],
         typer.Option(metavar="FILE", parser=INPUT, help="The present bank, to be edited."),
     ] = None,
-    form: Annotated[str, typer.Option("--as", metavar="NAME", help=" · ".join(FORMS))] = "bank",
+    form: Annotated[str, choose(DISTILL, "--as", metavar="NAME", help="")] = "bank",
     evidence: Annotated[
         Optional[str],
         typer.Option(metavar="FILE", parser=INPUT, help="Evidence (--as evidence) to learn from too."),
@@ -115,9 +116,8 @@ def command(
     from xskill.streams.write import open_output
     from xskill.tree.xtree import read_tree
 
-    if form not in FORMS:
-        raise UsageError(f"--as {form}: expected one of {', '.join(FORMS)}")
-    if bank is None and (form == "edits" or failures_from is not None):
+    chosen = DISTILL[form]
+    if bank is None and (chosen.edits_a_bank or failures_from is not None):
         raise UsageError("edits need --bank FILE: the bank to be edited")
     if failures_from is not None and evidence is not None:
         raise UsageError("--failures-from learns from failing task types, --evidence from branches: one of the two")
@@ -128,13 +128,13 @@ def command(
     teaching = Teaching(
         teacher, base_url, requests, responses, max_tokens_total, answer_tokens, price, cache, concurrency
     )
-    if form == "evidence" and (teaching.wanted or any((bank, tree, evidence, failures_from))):
-        raise UsageError("--as evidence compares the branches of the input: it takes no other file, and no teacher")
-    _refuse_unused(ctx, form, bank, failures_from, teaching)
+    if not chosen.of_skills and (teaching.wanted or any((bank, tree, evidence, failures_from))):
+        raise UsageError(f"--as {form} compares the branches of the input: it takes no other file, and no teacher")
+    _refuse_unused(ctx, chosen, bank, failures_from, teaching)
     allowed = allow_split or []
     examples = Examples()
     with Run("distill", quiet=quiet, rejects=rejects) as run:
-        if form == "evidence":
+        if not chosen.of_skills:
             rows = gather(checked(read_records(files or [], Trajectory, run), allowed))
             run.set_summary(f"{len(rows)} comparisons")
             with open_output(output, to=to, kind=Evidence) as out:
@@ -182,7 +182,7 @@ def command(
             if taught is None:
                 return
             edits = taught
-        if form == "bank":
+        if not chosen.edits_a_bank:
             write_bank(output, applied(present, edits, questions, max_new, max_total), to)
             return
         run.set_summary(f"{len(edits)} edits")
@@ -192,11 +192,11 @@ def command(
 
 
 def _refuse_unused(
-    ctx: typer.Context, form: str, bank: str | None, failures_from: str | None, teaching: Teaching
+    ctx: typer.Context, form: DistillForm, bank: str | None, failures_from: str | None, teaching: Teaching
 ) -> None:
-    if form == "evidence":
+    if not form.of_skills:
         names = ["max_new", "max_general", "max_per_type", "max_mistakes", "max_total", "min_support", "min_families"]
-        refuse(ctx, names, "belongs to skills; --as evidence makes none")
+        refuse(ctx, names, f"belongs to skills; --as {form.name} makes none")
     if failures_from is None:
         refuse(ctx, ["min_rate"], "belongs to --failures-from FILE: which task types fail there")
     if bank is None and not teaching.wanted:

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
+from xskill.commands.choose import choose
 from xskill.commands.options import AsJson, Output, Quiet, Seed
 from xskill.commands.types import INPUT, OUTPUT, REFERENCE, SIDE, finite
 from xskill.errors import EXIT_INCONCLUSIVE, EXIT_REJECT, CannotWrite, UsageError
+from xskill.gate.policies import POLICIES
 
 if TYPE_CHECKING:
     from xskill.bank.skillbank import Bank
     from xskill.records import Result, Verdict
     from xskill.streams.run import Run
-
-POLICIES = ("nonworse", "strict", "pareto", "margin")
 
 
 def command(
@@ -27,7 +27,7 @@ def command(
     candidate: Annotated[
         str, typer.Argument(metavar="CANDIDATE", parser=REFERENCE, help="Results of the candidate bank.")
     ],
-    policy: Annotated[str, typer.Option(metavar="NAME", help=" · ".join(POLICIES))] = "nonworse",
+    policy: Annotated[str, choose(POLICIES, metavar="NAME", help="")] = "nonworse",
     metric: Annotated[
         Optional[list[str]], typer.Option(metavar="NAME:max|min", help="A metric to decide on; repeatable.")
     ] = None,
@@ -74,20 +74,15 @@ def command(
 
     Compare two result streams over the same tasks and decide. Exit 0: accept, 3: reject, 4: inconclusive.
     Repeats of a task are averaged first; differences below 1e-12 are ties.
-
-    nonworse: every metric at least as good, ties pass. strict: the first metric better, guards not worse.
-    pareto: not dominated. margin: by a paired interval, may also find that these tasks cannot tell.
     """
     from xskill.gate.compare import check_same_tasks, choose_metrics, compare
     from xskill.gate.leak import check_leak
-    from xskill.gate.policies import Rules, decide, parse_margins
+    from xskill.gate.policies import GateRules, decide, parse_margins
     from xskill.gate.verdict import make_verdict
     from xskill.records import encode
     from xskill.streams.run import Run
     from xskill.streams.write import write_text
 
-    if policy not in POLICIES:
-        raise UsageError(f"--policy {policy}: expected one of {', '.join(POLICIES)}")
     if not 0 < alpha < 1:
         raise UsageError(f"--alpha {alpha:g}: expected a number between 0 and 1")
     if not 0 <= regression_tolerance < float("inf"):  # NaN too: no task would ever count as worse
@@ -107,7 +102,7 @@ def command(
             if unchecked:
                 run.note(f"{len(unchecked)} skills name no source questions: no leak check for them")
         names = [m.name for m in metrics]
-        rules = Rules(parse_margins(margin or [], names, policy), max_regressions)
+        rules = GateRules(parse_margins(margin or [], names, policy), max_regressions)
         comparisons = [compare(old, new, m, alpha=alpha, tolerance=regression_tolerance, seed=seed) for m in metrics]
         verdict = make_verdict(
             policy,
@@ -139,10 +134,10 @@ def _read_side(path: str, side: str, run: Run) -> dict[str, list[Result]]:
     from xskill.streams.run import Run
 
     own = Run("gate", quiet=run.quiet)
-    found = by_task(read_records([path], Result, own), side)
+    results = by_task(read_records([path], Result, own), side)
     run.read += own.read
     run.kept += own.kept
-    return found
+    return results
 
 
 def _read_banks(current: str | None, candidate: str | None, run: Run) -> tuple[Bank | None, Bank | None]:

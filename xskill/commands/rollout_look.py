@@ -6,9 +6,11 @@ from typing import Annotated, Literal, Optional
 
 import typer
 
+from xskill.commands.choose import choose
 from xskill.commands.given import refuse
 from xskill.commands.options import AsJson, Files, Output, Quiet, Rejects, To
 from xskill.commands.types import finite
+from xskill.credit.choices import MAPS, RATIOS
 
 
 def build(
@@ -94,13 +96,11 @@ def show(
 def check(
     files: Files = None,
     tau: Annotated[float, typer.Option(callback=finite, help="Temperature of the likelihood weights.")] = 1.0,
-    map_: Annotated[
-        Literal["odds", "probability", "logistic"], typer.Option("--map", help="The teacher's map.")
-    ] = "odds",
+    map_: Annotated[str, choose(MAPS, "--map", help="The teacher's map.")] = "odds",
     radius: Annotated[
         Optional[str], typer.Option(metavar="R|auto", help="The teacher's radius; default as in credit.")
     ] = None,
-    ratio: Annotated[Literal["sum", "mean"], typer.Option(help="Turn log ratio.")] = "sum",
+    ratio: Annotated[str, choose(RATIOS, help="Turn log ratio.")] = "sum",
     reward_from: Annotated[Literal["reward", "success"], typer.Option(help="What counts as the reward.")] = "reward",
     as_json: AsJson = False,
     output: Output = None,

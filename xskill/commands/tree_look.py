@@ -6,10 +6,12 @@ from typing import Annotated, Optional
 
 import typer
 
+from xskill.commands.choose import choose
 from xskill.commands.given import refuse
 from xskill.commands.options import AsJson, Output, Quiet, Rejects
 from xskill.commands.tree_options import TreeFile, one_stdin
 from xskill.commands.types import INPUT, finite
+from xskill.tree.forms import SHOW
 
 _OF_EPISODES = "belongs to --episodes FILE; no episodes are read without it"
 _SELECT = ("top", "depth", "sort", "compare", "max_p")
@@ -37,9 +39,7 @@ def show(
     example: Annotated[bool, typer.Option("--example", help="An occurrence below each routine.")] = False,
     parents: Annotated[bool, typer.Option("--parents", help="What each routine is a part of.")] = False,
     plain: Annotated[bool, typer.Option("--plain", help="One routine a line, as always into a pipe or file.")] = False,
-    form: Annotated[
-        Optional[str], typer.Option("--as", metavar="FORM", help="xtree (the authors' form), dot, mermaid, markdown.")
-    ] = None,
+    form: Annotated[Optional[str], choose(SHOW, "--as", metavar="FORM", help="")] = None,
     as_json: AsJson = False,
     output: Output = None,
     quiet: Quiet = False,
@@ -69,10 +69,11 @@ def _refuse_unused(ctx: typer.Context, form: str | None, node: bool) -> None:
     """What the form, or the card of one node, does not look at."""
     if form == "json":
         refuse(ctx, ["form"], "and --json are two different outputs; give one")
-    if form == "xtree":
-        why = "does not fit --as xtree, which writes the whole tree; `xskill filter` chooses nodes first"
+    written = None if form in (None, "json") else SHOW[str(form)]
+    if written is not None and written.whole_tree:
+        why = f"does not fit --as {form}, which writes the whole tree; `xskill filter` chooses nodes first"
         refuse(ctx, ["max_p", "top", "depth", "sort", "compare", "node"], why)
-    elif form in ("dot", "mermaid", "markdown"):
+    elif written is not None:
         refuse(ctx, ["node"], f"belongs to the drawing and --json; --as {form} shows what --top and --max-p choose")
     elif node:
         refuse(ctx, _SELECT, "does not fit --node ID, which shows all of one node")

@@ -6,10 +6,12 @@ from typing import Annotated, Optional
 
 import typer
 
+from xskill.commands.choose import choose
 from xskill.commands.given import refuse
 from xskill.commands.options import Files, Output, Quiet, Rejects, Seed, To
 from xskill.commands.tree_options import TreeOption, one_stdin
 from xskill.commands.types import INPUT, finite
+from xskill.tree.forms import TRAINERS
 
 
 def tile(
@@ -64,7 +66,7 @@ def instances(
         typer.Option(metavar="NAME", help="Profile that scores completions; default: the one that gives the tokens."),
     ] = None,
     trainer: Annotated[
-        Optional[str], typer.Option("--as", metavar="TRAINER", help="The columns of verl, trl or skyrl.")
+        Optional[str], choose(TRAINERS, "--as", metavar="TRAINER", help="Columns for a trainer:")
     ] = None,
     output: Output = None,
     to: To = None,

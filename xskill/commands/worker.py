@@ -6,7 +6,9 @@ from collections.abc import Iterable
 from typing import Annotated, Any, Optional
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
+from xskill.choices import Table
 from xskill.commands.types import finite
 from xskill.commands.worker_options import (
     BaseUrl,
@@ -18,12 +20,40 @@ from xskill.commands.worker_options import (
     make_sampler,
     refuse_unused,
 )
+from xskill.workers.choices import Worker
+
+_HELP = {"help_option_names": ["-h", "--help"]}
+
+
+class Workers(TyperGroup):
+    """The shipped workers, then those of other packages."""
+
+    _only_listing = False
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(WORKERS.all_names())
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name in WORKERS:
+            return super().get_command(ctx, cmd_name)
+        if self._only_listing:
+            return TyperCommand(cmd_name, short_help=f"Of {WORKERS.sources()[cmd_name]}.")
+        worker = WORKERS[cmd_name]
+        single = typer.Typer(add_completion=False, rich_markup_mode=None, context_settings=_HELP)
+        single.command(cmd_name, short_help=worker.help)(worker.load())
+        return typer.main.get_command(single)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        self._only_listing = True
+        super().format_help(ctx, formatter)
+
 
 command = typer.Typer(
+    cls=Workers,
     add_completion=False,
     rich_markup_mode=None,
     no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings=_HELP,
     help="""Example: xskill rollout expand tasks.jsonl --worker "xskill worker null"
 
     Commands that speak the worker protocol on stdin and stdout, one JSON object a line; `xskill rollout` starts them,
@@ -46,7 +76,6 @@ command = typer.Typer(
 Tasks = Annotated[bool, typer.Option("--tasks", help="Print a task record for each task it knows, and leave.")]
 
 
-@command.command("scienceworld", short_help="ScienceWorld (extra [scienceworld], and Java).")
 def scienceworld(
     ctx: typer.Context,
     policy: PolicyName = "expert-noise",
@@ -81,7 +110,6 @@ def scienceworld(
     serve(ScienceWorldEnvironment(simplification, reward, gold=policy == "expert-noise"), acts)  # type: ignore[arg-type]
 
 
-@command.command("alfworld", short_help="ALFWorld (extra [alfworld]) on a folder of its games.")
 def alfworld(
     ctx: typer.Context,
     games: Annotated[str, typer.Option(metavar="DIR", help="Folder with game.tw-pddl files, at any depth.")] = ...,  # type: ignore[assignment]
@@ -114,7 +142,6 @@ def alfworld(
     serve(AlfworldEnvironment(games, expert if policy == "expert-noise" else "none"), acts)  # type: ignore[arg-type]
 
 
-@command.command("textworld", short_help="TextWorld (extra [textworld]): games of a folder, or made from a seed.")
 def textworld(
     ctx: typer.Context,
     games: Annotated[Optional[str], typer.Option(metavar="DIR", help="Folder with compiled games.")] = None,
@@ -137,7 +164,6 @@ def textworld(
     serve(TextWorldEnvironment(games), acts)
 
 
-@command.command("llm", short_help="A model (extra [llm]) in anybody's environment.")
 def llm(
     environment: Annotated[
         str, typer.Option(metavar="CMD", help="Worker command that answers reset and step; it may list `actions`.")
@@ -161,7 +187,6 @@ def llm(
     serve(ForeignEnvironment(parse_command(environment), patience), acts)
 
 
-@command.command("follower", short_help="No model: does what its skills say, in anybody's environment.")
 def follower(
     environment: Annotated[
         str, typer.Option(metavar="CMD", help="Worker command that answers reset and step and lists `actions`.")
@@ -183,7 +208,6 @@ def follower(
     serve(ForeignEnvironment(parse_command(environment), patience), Follower())
 
 
-@command.command("chat", short_help="A model (extra [llm]) that reasons, with a checker of its answers.")
 def chat(
     checker: Annotated[
         Optional[str],
@@ -210,7 +234,6 @@ def chat(
     serve(ReasoningEnvironment(words), LlmPolicy(sampler, reasoning, read_step))
 
 
-@command.command("null", short_help="A toy that needs nothing.")
 def null(
     breadth: Annotated[int, typer.Option(metavar="N", min=1, help="Actions at each turn.")] = 3,
     depth: Annotated[int, typer.Option(metavar="N", min=1, help="Turns of an episode.")] = 6,
@@ -243,3 +266,22 @@ def _print(records: Iterable[dict[str, Any]]) -> None:
         os.dup2(2, 1)
         for record in records:
             out.write(json.dumps(record, ensure_ascii=False) + "\n")
+
+
+WORKERS = Table(
+    "worker",
+    Worker,
+    [
+        Worker("scienceworld", "ScienceWorld (extra [scienceworld], and Java).", scienceworld),
+        Worker("alfworld", "ALFWorld (extra [alfworld]) on a folder of its games.", alfworld),
+        Worker("textworld", "TextWorld (extra [textworld]): games of a folder, or made from a seed.", textworld),
+        Worker("llm", "A model (extra [llm]) in anybody's environment.", llm),
+        Worker("follower", "No model: does what its skills say, in anybody's environment.", follower),
+        Worker("chat", "A model (extra [llm]) that reasons, with a checker of its answers.", chat),
+        Worker("null", "A toy that needs nothing.", null),
+    ],
+    group="xskill.workers",
+)
+
+for _worker in WORKERS:
+    command.command(_worker.name, short_help=_worker.help)(_worker.implementation)

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
+from xskill.commands.choose import choose
 from xskill.commands.given import refuse
 from xskill.commands.types import finite
 from xskill.errors import UsageError
+from xskill.workers.choices import POLICIES
 
 if TYPE_CHECKING:
     from xskill.workers.policies.endpoint import Sampler
     from xskill.workers.session import Policy
 
-POLICIES = ("expert-noise", "random", "follower", "llm")
-
-PolicyName = Annotated[str, typer.Option("--policy", metavar="NAME", help=f"Who acts: {', '.join(POLICIES)}.")]
+PolicyName = Annotated[str, choose(POLICIES, "--policy", metavar="NAME", help="Who acts:")]
 Rate = Annotated[
     float,
     typer.Option(
@@ -101,31 +101,23 @@ def make_policy(name: str, rate: float, model: str | None, base_url: str | None,
     Raises:
         UsageError: no such policy, or one that lacks what it needs.
     """
-    from xskill.workers.policies.without_model import ExpertNoise, RandomPolicy
-
-    if name == "random":
-        return RandomPolicy()
-    if name == "expert-noise":
-        return ExpertNoise(rate)
-    if name == "follower":
-        from xskill.workers.follower import Follower
-
-        return Follower()
-    if name != "llm":
-        raise UsageError(f"--policy {name}: expected one of {', '.join(POLICIES)}")
-    from xskill.workers.policies.llm import LlmPolicy, acting, read_action
+    chosen = POLICIES[name]
+    if "model" not in chosen.looks_at:
+        policy: Policy = chosen.load()(rate) if "rate" in chosen.looks_at else chosen.load()()
+        return policy
+    from xskill.workers.policies.llm import acting, read_action
 
     sampler, settings = make_sampler(model, base_url, pairs)
     messages = acting(settings.history, settings.list_actions)
-    return LlmPolicy(sampler, messages, read_action, constrain=settings.constrain)
+    with_model: Policy = chosen.load()(sampler, messages, read_action, constrain=settings.constrain)
+    return with_model
 
 
 def refuse_unused(ctx: typer.Context, policy: str) -> None:
     """Options of another policy are a :class:`UsageError`."""
-    if policy in POLICIES and policy != "expert-noise":
-        refuse(ctx, ["rate", "expert"], f"belongs to --policy expert-noise; {policy} does not look at it")
-    if policy in POLICIES and policy != "llm":
-        refuse(ctx, ["model", "base_url", "settings"], f"belongs to --policy llm; {policy} does not look at it")
+    for other in POLICIES:
+        if other.name != policy:
+            refuse(ctx, other.looks_at, f"belongs to --policy {other.name}; {policy} does not look at it")
 
 
 def make_sampler(model: str | None, base_url: str | None, pairs: list[str] | None) -> tuple[Sampler, Settings]:

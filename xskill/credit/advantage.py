@@ -1,4 +1,4 @@
-"""Trajectory advantages: how far each rollout's reward is from its question's (docs/methods/tree-opsd.md, step 1)."""
+"""Advantages: how far the reward of a rollout is from the mean of its question (docs/methods/tree-opsd.md)."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def group_moments(values: Floats, groups: Ints64, n_groups: int, ddof: int = 0) 
     The deviation of a group whose values are all equal is exactly 0, whatever rounding says, and so is
     that of a group with at most ``ddof`` values.
     """
-    known = ~np.isnan(values)
-    x, g = values[known], groups[known]
+    counted = ~np.isnan(values)
+    x, g = values[counted], groups[counted]
     size = np.bincount(g, minlength=n_groups)
     low, high = np.full(n_groups, np.inf), np.full(n_groups, -np.inf)
     np.minimum.at(low, g, x)

@@ -1,23 +1,20 @@
-"""Values of rollout-tree nodes, and the credit of turns (docs/methods/tree-opsd.md, steps 2 and 3)."""
+"""Values of rollout-tree nodes, and the credit of turns (docs/methods/tree-opsd.md)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from xskill.array_types import Bools, Floats, Ints64
+from xskill.credit.choices import BACKUPS, TURN_CREDITS
 from xskill.rollouts.arrays import Rollouts
 from xskill.rollouts.prefix_tree import Trie
 
-Backup = Literal["likelihood", "mean", "leaf"]
-TurnCredit = Literal["pointwise", "listwise"]
-
 
 @dataclass(frozen=True, slots=True)
-class Values:
+class NodeValues:
     """Values of N nodes and G actions; NaN where no finished leaf lies below."""
 
     node: Floats
@@ -27,8 +24,8 @@ class Values:
 
 
 def back_up(
-    trie: Trie, leaf: Floats, method: Backup = "likelihood", likelihood: Floats | None = None, tau: float = 1.0
-) -> Values:
+    trie: Trie, leaf: Floats, method: str = "likelihood", likelihood: Floats | None = None, tau: float = 1.0
+) -> NodeValues:
     """Carry leaf values up the tries: ``V(n) = sum_c w_c V(c)``.
 
     ``likelihood`` weighs the distinct actions at n by softmax(likelihood / tau) and, within an action, its
@@ -38,12 +35,13 @@ def back_up(
     Args:
         trie: the trees.
         leaf: [n] value of each trajectory; NaN = unfinished, stays out.
-        method: how children are weighed.
+        method: how children are weighed; one of :data:`xskill.credit.choices.BACKUPS`.
         likelihood: [G] mean token log-probability of each action; NaN makes its parent a ``mean`` node.
         tau: temperature of the softmax.
 
     Source: TreeOPSD (arXiv 2610.23181).
     """
+    kind = BACKUPS[method]
     finished = ~np.isnan(leaf)
     ended = np.bincount(trie.end[finished], minlength=trie.n_nodes)
     ended_sum = np.bincount(trie.end[finished], leaf[finished], trie.n_nodes)
@@ -51,7 +49,7 @@ def back_up(
         value = ended_sum / ended
     value = _along_chains(trie, value)
     action = np.full(trie.n_groups, np.nan)
-    if method == "leaf":
+    if kind.by_leaves:
         below, below_sum = sums_below(trie, ended), sums_below(trie, ended_sum)
         with np.errstate(invalid="ignore"):
             value = below_sum / below
@@ -69,20 +67,20 @@ def back_up(
         used = np.flatnonzero(size)
         q = np.bincount(group, child_value)[used] / size[used]
         action[used + base] = q
-        if method == "leaf":
+        if kind.by_leaves:
             continue
         count = np.bincount(parent, minlength=n) + ended[start:stop]
         total = np.bincount(parent, child_value, n) + ended_sum[start:stop]
         inner = np.bincount(parent, minlength=n) > 0
         here = value[start:stop]
         here[inner] = total[inner] / count[inner]
-        if method == "likelihood" and likelihood is not None:
+        if kind.by_likelihood and likelihood is not None:
             at = trie.group_parent[used + base] - start
-            weighed, known = softmax_mean(q, likelihood[used + base], at, n, tau)
-            soft = known & inner & (ended[start:stop] == 0)
+            weighed, complete = softmax_mean(q, likelihood[used + base], at, n, tau)
+            soft = complete & inner & (ended[start:stop] == 0)
             here[soft] = weighed[soft]
     action[trie.group[trie.chains :]] = value[trie.chains :]
-    return Values(value, action)
+    return NodeValues(value, action)
 
 
 def action_likelihood(rollouts: Rollouts, trie: Trie) -> Floats:
@@ -109,33 +107,41 @@ def action_likelihood(rollouts: Rollouts, trie: Trie) -> Floats:
     return likelihood
 
 
-def turn_credit(trie: Trie, values: Values, kind: TurnCredit = "pointwise") -> Floats:
-    """[N] credit of each node's action: ``Q(action)``, or less the mean Q of all actions taken at that parent.
+def turn_credit(trie: Trie, values: NodeValues, kind: str = "pointwise") -> Floats:
+    """[N] credit of each node's action, by one of :data:`xskill.credit.choices.TURN_CREDITS`.
 
-    ``listwise`` is 0 on turns without an alternative. NaN where the value is; roots have none (NaN).
+    NaN where the value is; roots have none (NaN).
     """
-    q = values.action
-    if kind == "listwise":
-        known = ~np.isnan(q)
-        size = np.bincount(trie.group_parent[known], minlength=trie.n_nodes)
-        with np.errstate(invalid="ignore"):
-            mean = np.bincount(trie.group_parent[known], q[known], trie.n_nodes) / size
-        q = np.where(size[trie.group_parent] == 1, np.where(known, 0.0, np.nan), q - mean[trie.group_parent])
+    of_action = TURN_CREDITS[kind].load()(trie, values.action)
     credit = np.full(trie.n_nodes, np.nan)
     turns = trie.group >= 0
-    credit[turns] = q[trie.group[turns]]
+    credit[turns] = of_action[trie.group[turns]]
     credit[np.isnan(values.node)] = np.nan
     return credit
 
 
+def pointwise(trie: Trie, q: Floats) -> Floats:
+    """[G] the value of each action."""
+    return q
+
+
+def listwise(trie: Trie, q: Floats) -> Floats:
+    """[G] the value of each action less the mean of all actions taken at that parent; 0 without an alternative."""
+    valued = ~np.isnan(q)
+    size = np.bincount(trie.group_parent[valued], minlength=trie.n_nodes)
+    with np.errstate(invalid="ignore"):
+        mean = np.bincount(trie.group_parent[valued], q[valued], trie.n_nodes) / size
+    return np.where(size[trie.group_parent] == 1, np.where(valued, 0.0, np.nan), q - mean[trie.group_parent])
+
+
 def softmax_mean(x: Floats, logit: Floats, group: Ints64, n_groups: int, tau: float) -> tuple[Floats, Bools]:
     """Mean of ``x`` in each group with weights softmax(logit / tau); and which groups have all their logits."""
-    known = np.bincount(group, np.isnan(logit), n_groups) == 0
+    complete = np.bincount(group, np.isnan(logit), n_groups) == 0
     highest = np.full(n_groups, -np.inf)
     np.maximum.at(highest, group, np.nan_to_num(logit, nan=-np.inf))
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         weight = np.exp((logit - highest[group]) / tau)  # the largest is 1, however small tau is
-        return np.bincount(group, weight * x, n_groups) / np.bincount(group, weight, n_groups), known
+        return np.bincount(group, weight * x, n_groups) / np.bincount(group, weight, n_groups), complete
 
 
 def _along_chains(trie: Trie, value: Floats) -> Floats:

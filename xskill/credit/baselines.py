@@ -1,33 +1,28 @@
-"""The table of baselines, and how one is run with options given as text."""
+"""How a baseline, built in or of another package, is run with options given as text."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, get_args, get_type_hints
 
-from xskill.credit import group_baselines, tree_baselines
+from xskill.choices import resolve
+from xskill.credit.choices import METHODS
 from xskill.credit.group_baselines import Baseline
-from xskill.errors import UsageError
+from xskill.errors import BadPlugIn, UsageError
 from xskill.rollouts.arrays import Rollouts
 from xskill.rollouts.prefix_tree import Trie
 
-BASELINES: dict[str, tuple[Callable[[Rollouts, Trie, Any], Baseline], type[Any]]] = {
-    "grpo": (group_baselines.grpo, group_baselines.Grpo),
-    "rloo": (group_baselines.rloo, group_baselines.Rloo),
-    "gspo": (group_baselines.gspo, group_baselines.Gspo),
-    "tree-grpo": (group_baselines.tree_grpo, group_baselines.TreeGrpo),
-    "at2po": (tree_baselines.at2po, tree_baselines.At2po),
-    "treepo": (tree_baselines.treepo, tree_baselines.Treepo),
-    "treerl": (tree_baselines.treerl, tree_baselines.Treerl),
-    "gigpo": (group_baselines.gigpo, group_baselines.Gigpo),
-}
-"""Name → (function, its options)."""
+
+@dataclass(frozen=True, slots=True)
+class NoOptions:
+    """Of a method that has none."""
 
 
 def run_baseline(
-    rollouts: Rollouts, trie: Trie, method: str, given: Mapping[str, str]
+    rollouts: Rollouts, trie: Trie, name: str, given: Mapping[str, str]
 ) -> tuple[Baseline, dict[str, Any]]:
     """What a baseline gives, and its options with their defaults filled in.
 
@@ -35,11 +30,12 @@ def run_baseline(
         UsageError: no such method or option, or a value that the option cannot have.
         BadData: the method is undefined on a question.
     """
-    if method not in BASELINES:
-        raise UsageError(f"--method {method}: expected treeopsd, tree-pg or one of {', '.join(BASELINES)}")
-    function, kind = BASELINES[method]
-    options = parse_options(method, kind, given)
-    return function(rollouts, trie, options), dataclasses.asdict(options)
+    method = METHODS[name]
+    options = parse_options(name, NoOptions if method.options is None else resolve(method.options), given)
+    result: Baseline = method.load()(rollouts, trie, options)
+    if result.turn.shape != (rollouts.n_turns,) or (result.rollout is not None and len(result.rollout) != rollouts.n):
+        raise BadPlugIn(f"--method {name} gave {result.turn.shape} numbers for {rollouts.n_turns} turns")
+    return result, dataclasses.asdict(options)
 
 
 def parse_options(method: str, kind: type[Any], given: Mapping[str, str]) -> Any:
@@ -52,8 +48,8 @@ def parse_options(method: str, kind: type[Any], given: Mapping[str, str]) -> Any
     values: dict[str, Any] = {}
     for name, text in given.items():
         if name not in hints:
-            known = ", ".join(hints) or "none"
-            raise UsageError(f"--option {name}: {method} has no such option (it has: {known})")
+            names = ", ".join(hints) or "none"
+            raise UsageError(f"--option {name}: {method} has no such option (it has: {names})")
         allowed = get_args(hints[name]) or (("true", "false") if hints[name] is bool else ())
         if allowed and text not in allowed:
             raise UsageError(f"--option {name}={text}: expected one of {', '.join(map(str, allowed))}")

@@ -182,8 +182,8 @@ def _initial_codes(rollouts: Rollouts) -> Ints64:
     table: dict[tuple[int, str | None], int] = {}
     codes = np.empty(rollouts.n, np.int64)
     for i, (question, text) in enumerate(zip(rollouts.question.tolist(), rollouts.initial, strict=True)):
-        known = rollouts.observations[question].get(text)
-        codes[i] = -1 - known if known is not None else table.setdefault((question, text), len(table))
+        code = rollouts.observations[question].get(text)
+        codes[i] = -1 - code if code is not None else table.setdefault((question, text), len(table))
     return codes
 
 
@@ -198,14 +198,14 @@ def _merge_similar(rollouts: Rollouts, question: Ints64, before: Ints64, anchor:
     merged: dict[int, int] = {}
     for row in np.sort(np.unique(anchor, return_index=True)[1]).tolist():
         text = texts[int(before[row])] or ""
-        known = groups.setdefault(int(question[row]), [])
-        for representative, group in known:
+        earlier = groups.setdefault(int(question[row]), [])
+        for representative, group in earlier:
             if SequenceMatcher(None, text, representative).ratio() >= similarity:
                 merged[int(anchor[row])] = group
                 break
         else:
             merged[int(anchor[row])] = len(merged)
-            known.append((text, merged[int(anchor[row])]))
+            earlier.append((text, merged[int(anchor[row])]))
     return np.asarray([merged[code] for code in anchor.tolist()], np.int64)
 
 

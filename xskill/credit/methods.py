@@ -12,40 +12,32 @@ import numpy as np
 
 from xskill.array_types import Floats, Ints64
 from xskill.credit.advantage import SINGLE_LEAF, UNFINISHED, ZERO_VARIANCE, Std, advantages
-from xskill.credit.backup import Backup, TurnCredit, action_likelihood, back_up, turn_credit
-from xskill.credit.targets import (
-    DEFAULT_RADIUS,
-    Map,
-    Ratio,
-    check_radius,
-    log_ratio,
-    radius_of_log_ratio,
-    student,
-    target,
-)
+from xskill.credit.backup import action_likelihood, back_up, turn_credit
+from xskill.credit.baselines import run_baseline
+from xskill.credit.choices import BACKUPS, MAPS, METHODS, RATIOS, TURN_CREDITS
+from xskill.credit.targets import check_radius, log_ratio, student, target, teacher_map
 from xskill.errors import BadData, UsageError
 from xskill.rollouts.arrays import Rollouts
 from xskill.rollouts.prefix_tree import Trie
 
-OURS = ("treeopsd", "tree-pg")
 AUTO_QUANTILE = 0.9
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """Every choice of a credit run."""
+    """Every choice of a credit run; the names are those of the tables in :mod:`xskill.credit.choices`."""
 
     method: str = "treeopsd"
-    backup: Backup = "likelihood"
+    backup: str = "likelihood"
     tau: float = 1.0
     """Temperature of the likelihood weights."""
-    turn_credit: TurnCredit = "pointwise"
-    map: Map = "odds"
+    turn_credit: str = "pointwise"
+    map: str = "odds"
     radius: float | Literal["auto"] | None = None
     """None = 0.2 with summed ratios, 0.005 with mean ratios; ``auto`` = :func:`radius_from_data`."""
     scale: float | Literal["max"] = 1.0
     """Credit at which a target reaches its bound; ``max`` = the largest absolute credit of the question."""
-    ratio: Ratio = "sum"
+    ratio: str = "sum"
     std: Std = "population"
     shared: Literal["weight", "once"] = "weight"
     """Each of k copies of a turn weighs 1/k, or the copy that was generated first weighs 1 and the others 0."""
@@ -53,10 +45,21 @@ class Config:
     """Options of a baseline, as text."""
 
     def __post_init__(self) -> None:
+        METHODS[self.method], BACKUPS[self.backup], TURN_CREDITS[self.turn_credit], MAPS[self.map], RATIOS[self.ratio]
         for name, value in (("tau", self.tau), ("scale", self.scale)):
             if value != "max" and not 0 < value < math.inf:
                 or_max = ", or max" if name == "scale" else ""
                 raise UsageError(f"--{name} {value:g}: expected a finite number above 0{or_max}")
+
+    @property
+    def across_questions(self) -> bool:
+        """Whether the credit of a question may depend on other questions of the run."""
+        return METHODS[self.method].across_questions or self.radius == "auto"
+
+    @property
+    def needs_texts(self) -> bool:
+        """Whether the method reads the texts of actions or observations."""
+        return METHODS[self.method].needs_texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,15 +94,24 @@ def run_method(rollouts: Rollouts, trie: Trie, config: Config) -> Credits:
     finished = ~np.isnan(rollouts.reward)
     if not finished.any():
         raise BadData("no trajectory has a reward (--reward-from success takes the outcome as 0 or 1)")
-    return _tree(rollouts, trie, config) if config.method in OURS else _baseline(rollouts, trie, config)
-
-
-def _tree(rollouts: Rollouts, trie: Trie, config: Config) -> Credits:
+    method = METHODS[config.method]
+    if not method.looks_at:
+        return _baseline(rollouts, trie, config)
     if config.options:
-        raise UsageError("--option belongs to the baselines; treeopsd and tree-pg have options of their own")
+        raise UsageError(f"--option belongs to the baselines; {' and '.join(_own_options())} have options of their own")
+    credits: Credits = method.load()(rollouts, trie, config)
+    return credits
+
+
+def _own_options() -> list[str]:
+    return [method.name for method in METHODS if method.looks_at]
+
+
+def tree_pg(rollouts: Rollouts, trie: Trie, config: Config) -> Credits:
+    """Credit by backed-up advantages (docs/methods/tree-opsd.md), without targets."""
     n_questions = len(rollouts.questions)
     advantage, skipped = advantages(rollouts.reward, rollouts.question, n_questions, config.std)
-    likelihood = action_likelihood(rollouts, trie) if config.backup == "likelihood" else None
+    likelihood = action_likelihood(rollouts, trie) if BACKUPS[config.backup].by_likelihood else None
     values = back_up(trie, advantage, config.backup, likelihood, config.tau)
     by_node = turn_credit(trie, values, config.turn_credit)
     node = trie.node
@@ -114,7 +126,7 @@ def _tree(rollouts: Rollouts, trie: Trie, config: Config) -> Credits:
         chosen["tau"] = config.tau
         lacks = np.bincount(trie.question[trie.group_parent[np.isnan(likelihood)]], minlength=n_questions) > 0
         stats["questions_without_logprob"] = int((lacks & _has_branches(trie, n_questions)).sum())
-    result = Credits(
+    return Credits(
         credit=by_node[node],
         advantage=advantage,
         skipped=skipped,
@@ -123,29 +135,29 @@ def _tree(rollouts: Rollouts, trie: Trie, config: Config) -> Credits:
         config=chosen,
         stats=stats,
     )
-    return result if config.method == "tree-pg" else _taught(rollouts, result, config)
 
 
-def _taught(rollouts: Rollouts, credits: Credits, config: Config) -> Credits:
-    """Add targets, and the student where the current policy's log-probabilities are there."""
+def tree_opsd(rollouts: Rollouts, trie: Trie, config: Config) -> Credits:
+    """The credit of :func:`tree_pg` with targets, and with residuals where the policy's new log-probabilities are."""
+    credits = tree_pg(rollouts, trie, config)
     rho = log_ratio(rollouts.logprob_new, rollouts.logprob, rollouts.n_tokens.astype(np.float64), config.ratio)
     moved = ~np.isnan(rho)
     if config.radius == "auto":
         radius = radius_from_data(rho[moved], config.map)
     else:
-        radius = DEFAULT_RADIUS[config.ratio] if config.radius is None else config.radius
+        radius = RATIOS[config.ratio].radius if config.radius is None else config.radius
     check_radius(config.map, radius)
     scale = _largest(rollouts, credits.credit) if config.scale == "max" else config.scale
     q, ratio = target(credits.credit, config.map, radius, scale)
     chosen: dict[str, Any] = {"map": config.map, "radius": radius, "scale": config.scale, "ratio": config.ratio}
     if config.radius == "auto":
         chosen["radius_from"] = f"{AUTO_QUANTILE:g} quantile of |log ratio|"
-    found = dataclasses.replace(credits, target=q, target_ratio=ratio, config={**credits.config, **chosen})
+    taught = dataclasses.replace(credits, target=q, target_ratio=ratio, config={**credits.config, **chosen})
     if not moved.any():
-        return found
+        return taught
     state = student(rho, q)
     return dataclasses.replace(
-        found,
+        taught,
         log_ratio=rho,
         residual=state.residual,
         loss=state.loss,
@@ -153,7 +165,7 @@ def _taught(rollouts: Rollouts, credits: Credits, config: Config) -> Credits:
     )
 
 
-def radius_from_data(log_rho: Floats, kind: Map) -> float:
+def radius_from_data(log_rho: Floats, kind: str) -> float:
     """The radius whose strongest target lies where nine of ten turns have not yet gone.
 
     TreeOPSD leaves the radius open. A target that the ratios of one update round pass at once stops the
@@ -171,20 +183,20 @@ def radius_from_data(log_rho: Floats, kind: Map) -> float:
     spread = float(np.quantile(np.abs(log_rho), AUTO_QUANTILE))
     if spread == 0:
         raise BadData("--radius auto: the policy has not moved, every log ratio is 0; give a number")
-    return min(radius_of_log_ratio(kind, spread), {"odds": 0.999, "probability": 0.499, "logistic": 4.999}[kind])
+    chosen = teacher_map(kind)
+    return min(chosen.radius_of(spread), chosen.bound - 0.001)
 
 
 def _baseline(rollouts: Rollouts, trie: Trie, config: Config) -> Credits:
-    from xskill.credit.baselines import run_baseline
-
     result, chosen = run_baseline(rollouts, trie, config.method, config.options)
     skipped = advantages(rollouts.reward, rollouts.question, len(rollouts.questions))[1]
+    rules = METHODS[config.method].rules
     return Credits(
         credit=result.turn,
         advantage=result.rollout,
         skipped=np.where(skipped == UNFINISHED, skipped, 0),  # the others get what the official code gives
         sequence_ratio=result.sequence_ratio,
-        config={**chosen, "rules": "as the official code, its singleton rules included"},
+        config=chosen if rules is None else {**chosen, "rules": rules},
         stats=_stats(rollouts, trie, skipped),
     )
 

@@ -49,10 +49,10 @@ def header(config: Config, credits: Credits, **more: Any) -> CreditsHeader:
 
 def per_step(rollouts: Rollouts, credits: Credits) -> dict[str, Floats]:
     """[S] arrays under their column names; the steps of a turn share its values."""
-    found = {column: getattr(credits, name) for column, name in ARRAYS.items()}
+    columns = {column: getattr(credits, name) for column, name in ARRAYS.items()}
     turn = rollouts.turn_of_step
     one_step_a_turn = len(turn) == rollouts.n_turns
-    return {column: x if one_step_a_turn else x[turn] for column, x in found.items() if x is not None}
+    return {column: x if one_step_a_turn else x[turn] for column, x in columns.items() if x is not None}
 
 
 def credited_lines(rollouts: Rollouts, originals: Originals, credits: Credits) -> Iterator[bytes]:

@@ -27,7 +27,7 @@ from xskill.credit.output import (
     write_trajectories,
     write_turns,
 )
-from xskill.credit.sanity import Report, check
+from xskill.credit.sanity import SanityReport, check
 from xskill.credit.shards import can_be_parted, credit_in_parts
 from xskill.errors import XskillError
 from xskill.process.child import ChildDied
@@ -100,7 +100,7 @@ def credit_rollouts(work: Work, run: Run) -> tuple[Rollouts, Originals, Credits]
     return rollouts, originals, credits
 
 
-def check_files(files: Sequence[str], config: Config, reward_from: RewardFrom, run: Run) -> Report:
+def check_files(files: Sequence[str], config: Config, reward_from: RewardFrom, run: Run) -> SanityReport:
     """Read the rollouts of all files and measure them: see :func:`xskill.credit.sanity.check`.
 
     Raises:
@@ -116,13 +116,13 @@ def check_files(files: Sequence[str], config: Config, reward_from: RewardFrom, r
     return check(rollouts, trie, config)
 
 
-def _check_table(config: Config, table: Table) -> Iterator[Report]:
+def _check_table(config: Config, table: Table) -> Iterator[SanityReport]:
     yield check(table.rollouts, table.trie, config)
 
 
 def _credit_table(work: Work, run: Run) -> bool:
     """Credit Parquet files in a child; False, and nothing written, when that is not possible."""
-    asked = Asked(work.files, work.reward_from, keep=not work.per_turn, hold_texts=work.config.method == "gigpo")
+    asked = Asked(work.files, work.reward_from, keep=not work.per_turn, hold_texts=work.config.needs_texts)
     with open_work(partial(_credited_table, work), asked) as messages:
         if messages is None:
             return False

@@ -10,8 +10,9 @@ import numpy as np
 from xskill.array_types import Floats, Ints64
 from xskill.credit.advantage import SINGLE_LEAF, UNFINISHED, ZERO_VARIANCE, advantages, group_moments
 from xskill.credit.backup import action_likelihood
+from xskill.credit.choices import RATIOS
 from xskill.credit.methods import Config, radius_from_data
-from xskill.credit.targets import DEFAULT_RADIUS, check_radius, log_ratio, target
+from xskill.credit.targets import check_radius, log_ratio, target
 from xskill.rollouts.arrays import Rollouts
 from xskill.rollouts.prefix_tree import Trie, summary
 
@@ -20,26 +21,26 @@ COLLAPSED = 0.95
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class SanityReport:
     """Measurements by name, and what is wrong in words."""
 
     numbers: dict[str, Any]
     warnings: list[str]
 
 
-def check(rollouts: Rollouts, trie: Trie, config: Config) -> Report:
+def check(rollouts: Rollouts, trie: Trie, config: Config) -> SanityReport:
     """Measure the data against the choices of a credit run.
 
     Shares are of questions or of turns, as their names say; ``None`` is what the data cannot tell.
     """
-    found: dict[str, Any] = dict(summary(rollouts, trie))
+    numbers: dict[str, Any] = dict(summary(rollouts, trie))
     _, skipped = advantages(rollouts.reward, rollouts.question, len(rollouts.questions), config.std)
-    found |= _questions(rollouts, skipped)
-    found |= _branches(rollouts, trie)
-    found |= _weights(rollouts, trie, config.tau)
-    found |= _radius(rollouts, config)
-    found |= _turn_index_bias(rollouts)
-    return Report(found, _warnings(found))
+    numbers |= _questions(rollouts, skipped)
+    numbers |= _branches(rollouts, trie)
+    numbers |= _weights(rollouts, trie, config.tau)
+    numbers |= _radius(rollouts, config)
+    numbers |= _turn_index_bias(rollouts)
+    return SanityReport(numbers, _warnings(numbers))
 
 
 def _questions(rollouts: Rollouts, skipped: Ints64) -> dict[str, Any]:
@@ -72,9 +73,9 @@ def _weights(rollouts: Rollouts, trie: Trie, tau: float) -> dict[str, Any]:
     likelihood = action_likelihood(rollouts, trie)
     missing = float(np.isnan(rollouts.logprob).mean()) if rollouts.n_turns else 1.0
     positive = rollouts.positive_logprobs / max(1, rollouts.n_turns)
-    known = ~np.isnan(likelihood)
-    actions = np.bincount(trie.group_parent[known], minlength=trie.n_nodes)
-    chosen = known & (actions[trie.group_parent] > 1)
+    valued = ~np.isnan(likelihood)
+    actions = np.bincount(trie.group_parent[valued], minlength=trie.n_nodes)
+    chosen = valued & (actions[trie.group_parent] > 1)
     if not chosen.any():
         return {
             "share_turns_without_logprob": missing,
@@ -106,16 +107,16 @@ def _radius(rollouts: Rollouts, config: Config) -> dict[str, Any]:
     """The farthest target against how far the turns' log ratios really are."""
     rho = log_ratio(rollouts.logprob_new, rollouts.logprob, rollouts.n_tokens.astype(np.float64), config.ratio)
     moved = np.abs(rho[~np.isnan(rho)])
-    radius = DEFAULT_RADIUS[config.ratio] if config.radius in (None, "auto") else config.radius
+    radius = RATIOS[config.ratio].radius if config.radius in (None, "auto") else config.radius
     if config.radius == "auto":
         radius = radius_from_data(rho[~np.isnan(rho)], config.map)
     assert isinstance(radius, float)
     check_radius(config.map, radius)
     bound = float(np.log(target(np.ones(1), config.map, radius)[1][0]))
-    found: dict[str, Any] = {"radius": radius, "target_log_ratio": bound}
+    numbers: dict[str, Any] = {"radius": radius, "target_log_ratio": bound}
     if not len(moved):
-        return found | {"log_ratio_median": None, "log_ratio_p90": None, "share_past_target": None}
-    return found | {
+        return numbers | {"log_ratio_median": None, "log_ratio_p90": None, "share_past_target": None}
+    return numbers | {
         "log_ratio_median": float(np.median(moved)),
         "log_ratio_p90": float(np.quantile(moved, 0.9)),
         "log_ratio_max": float(moved.max()),
@@ -164,26 +165,26 @@ def _length_correlation(rollouts: Rollouts, mean: Floats, deviation: Floats) -> 
     return float(z.mean())
 
 
-def _warnings(found: dict[str, Any]) -> list[str]:
-    said: list[str] = []
+def _warnings(numbers: dict[str, Any]) -> list[str]:
+    warnings: list[str] = []
 
     def warn(condition: bool, text: str) -> None:
         if condition:
-            said.append(text)
+            warnings.append(text)
 
-    zero, collapsed, past = found["share_zero_variance"], found["share_collapsed"], found["share_past_target"]
+    zero, collapsed, past = numbers["share_zero_variance"], numbers["share_collapsed"], numbers["share_past_target"]
     warn(
         zero > 0.5, f"{zero:.0%} of the questions have equal rewards: they teach nothing; sample harder or easier ones"
     )
-    warn(found["branch_points"] == 0, "no question branches: every turn's credit is its rollout's advantage")
-    unbranched = found["share_unbranched_turns"]
+    warn(numbers["branch_points"] == 0, "no question branches: every turn's credit is its rollout's advantage")
+    unbranched = numbers["share_unbranched_turns"]
     warn(
-        bool(found["branch_points"]) and unbranched is not None and unbranched > 0.9,
+        bool(numbers["branch_points"]) and unbranched is not None and unbranched > 0.9,
         f"{unbranched or 0:.0%} of the turns have no alternative: listwise credit is 0 there; sample more branches",
     )
-    positive = found["share_positive_logprob"]
+    positive = numbers["share_positive_logprob"]
     warn(positive > 0, f"{positive:.1%} of the turns have log-probabilities above 0: is their sign turned?")
-    missing = found["share_turns_without_logprob"]
+    missing = numbers["share_turns_without_logprob"]
     warn(missing > 0, f"{missing:.0%} of the turns lack logprob: the back-up is the plain mean in their questions")
     warn(
         collapsed is not None and collapsed > 0.2,
@@ -191,7 +192,7 @@ def _warnings(found: dict[str, Any]) -> list[str]:
         "raise --tau, or check that n_tokens is set (sums instead of means collapse)",
     )
     warn(past is None, "no logprob_new: whether the radius suits the policy's moves cannot be told")
-    bound, high = found["target_log_ratio"], found["log_ratio_p90"]
+    bound, high = numbers["target_log_ratio"], numbers["log_ratio_p90"]
     warn(
         past is not None and past > 0.5,
         f"{past or 0:.0%} of the turns are already farther from 1 than the farthest target (log ratio {bound:.3g}): "
@@ -202,17 +203,17 @@ def _warnings(found: dict[str, Any]) -> list[str]:
         f"nine of ten turns have moved less than {high or 0:.3g}, the farthest target is at {bound:.3g}: it cannot be "
         "reached in such an update and nothing corrects itself; lower --radius (auto suggests one)",
     )
-    bias, bonus, r = (found[name] for name in ("turn_index_bias", "turn_index_bonus", "length_reward_correlation"))
+    bias, bonus, r = (numbers[name] for name in ("turn_index_bias", "turn_index_bonus", "length_reward_correlation"))
     warn(
         # With few rollouts at late turns the bias is mostly noise: only a length that goes with the reward counts.
-        r is not None and bias > 0.1 and abs(r) * np.sqrt(found["rollouts_compared"]) > 3,
+        r is not None and bias > 0.1 and abs(r) * np.sqrt(numbers["rollouts_compared"]) > 3,
         f"reward goes with length (correlation {r or 0:+.2f}): baselines per turn index would be off by "
         f"{bias or 0:.2f} deviations, {bonus or 0:+.2f} on average for taking another turn",
     )
-    return said
+    return warnings
 
 
-def as_text(report: Report) -> str:
+def as_text(report: SanityReport) -> str:
     """The report for people."""
     n = report.numbers
 

@@ -43,7 +43,7 @@ class _Question(msgspec.Struct):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PartSummary:
     """What one part of the file holds, or several together."""
 
     config: dict[str, Any]
@@ -57,14 +57,14 @@ def can_be_parted(files: list[str], config: Config) -> bool:
     """Whether the method looks at each question alone, and the input is one file that a process can enter anywhere."""
     if not may_fork() or len(files) != 1 or files[0] == "-":
         return False
-    if config.method == "treepo" or config.radius == "auto":
-        return False  # these look at all questions of the run together
+    if config.across_questions:
+        return False
     return os.path.isfile(files[0]) and os.path.getsize(files[0]) >= LEAST_BYTES
 
 
 def credit_in_parts(
     name: str, config: Config, reward_from: Any, jobs: int, begin: Callable[[Credits], Callable[[bytes], None]]
-) -> Part | None:
+) -> PartSummary | None:
     """Credit a file in ``jobs`` processes.
 
     Args:
@@ -132,7 +132,7 @@ def _credit(name: str, config: Config, reward_from: Any, span: tuple[int, int]) 
         partial(_open_part, name, *span),
         Run("credit", quiet=True),
         reward_from=reward_from,
-        hold_texts=config.method == "gigpo",  # it compares observations
+        hold_texts=config.needs_texts,
     )
     return rollouts, originals, run_method(rollouts, trie, config)
 
@@ -165,7 +165,7 @@ class _Span(io.RawIOBase):
 
 def _work(
     _: Iterator[Any], credit: Callable[[], tuple[Rollouts, Originals, Credits]], lines: IO[bytes]
-) -> Iterator[Part]:
+) -> Iterator[PartSummary]:
     """In a child: credit one part, say what it holds, then write its lines to a temporary file."""
     rollouts, originals, credits = credit()
     yield _part_of(rollouts, credits)
@@ -181,10 +181,10 @@ class _Worker:
     child: Child
     lines: IO[bytes]
 
-    def part(self) -> Part | None:
+    def part(self) -> PartSummary | None:
         """What the part holds; None when the child gave up."""
         try:
-            part: Part = next(self.child)
+            part: PartSummary = next(self.child)
         except Exception:  # whatever it is, one process meets it again and explains it
             return None
         return part
@@ -228,15 +228,15 @@ def _workers(name: str, config: Config, reward_from: Any, spans: list[tuple[int,
         yield workers
 
 
-def _part_of(rollouts: Rollouts, credits: Credits) -> Part:
-    return Part(credits.config, credits.stats, rollouts.questions, list(per_step(rollouts, credits)))
+def _part_of(rollouts: Rollouts, credits: Credits) -> PartSummary:
+    return PartSummary(credits.config, credits.stats, rollouts.questions, list(per_step(rollouts, credits)))
 
 
-def _merge(parts: list[Part]) -> Part | None:
+def _merge(parts: list[PartSummary]) -> PartSummary | None:
     """Sums of the counts; None when a question is in two parts, or when parts would write different columns."""
     questions = [question for part in parts for question in part.questions]
     if len(set(questions)) < len(questions) or any(part.arrays != parts[0].arrays for part in parts):
         return None
     names = list(dict.fromkeys(name for part in parts for name in part.stats))
     stats = {name: sum(part.stats.get(name, 0) for part in parts) for name in names}
-    return Part(parts[0].config, stats, questions, parts[0].arrays)
+    return PartSummary(parts[0].config, stats, questions, parts[0].arrays)

@@ -1,20 +1,29 @@
-"""The bounded teacher and the student's residual (docs/methods/tree-opsd.md, steps 4, 5; arXiv 2610.23181)."""
+"""The bounded teacher and the student's residual (TreeOPSD, arXiv 2610.23181; docs/methods/tree-opsd.md)."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
 from xskill.array_types import Floats
+from xskill.credit.choices import MAPS, RATIOS
 from xskill.errors import UsageError
 
-Map = Literal["odds", "probability", "logistic"]
-Ratio = Literal["sum", "mean"]
-
 MAX_LOG_RATIO = 20.0
-DEFAULT_RADIUS: dict[Ratio, float] = {"sum": 0.2, "mean": 0.005}
+
+
+@dataclass(frozen=True, slots=True)
+class TeacherMap:
+    """How credit becomes the teacher's probability q. With radius r, c is the credit clipped to [-1, 1]."""
+
+    bound: float
+    """Every radius must be below it, or q would leave (0, 1) or a range that log ratios can reach."""
+    target: Callable[[Floats, float], tuple[Floats, Floats]]
+    """(c, r) → q and the ratio ``rho* = q / (1 - q)``."""
+    radius_of: Callable[[float], float]
+    """The radius at which the target of c = 1 has this log ratio (above 0)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,15 +39,40 @@ class Student:
     """Turns whose |log ratio| was beyond :data:`MAX_LOG_RATIO`."""
 
 
-def check_radius(kind: Map, radius: float) -> None:
+def _odds(c: Floats, radius: float) -> tuple[Floats, Floats]:
+    ratio = 1.0 + radius * c
+    return ratio / (1.0 + ratio), ratio
+
+
+def _probability(c: Floats, radius: float) -> tuple[Floats, Floats]:
+    q = 0.5 + radius * c
+    return q, q / (1.0 - q)
+
+
+def _logistic(c: Floats, radius: float) -> tuple[Floats, Floats]:
+    return 1.0 / (1.0 + np.exp(-4.0 * radius * c)), np.exp(4.0 * radius * c)
+
+
+ODDS = TeacherMap(1.0, _odds, lambda log_ratio: float(np.expm1(log_ratio)))
+PROBABILITY = TeacherMap(0.5, _probability, lambda log_ratio: float(np.tanh(log_ratio / 2) / 2))
+LOGISTIC = TeacherMap(MAX_LOG_RATIO / 4, _logistic, lambda log_ratio: log_ratio / 4)
+
+
+def teacher_map(kind: str) -> TeacherMap:
+    """The map of this name, one of :data:`xskill.credit.choices.MAPS`."""
+    chosen: TeacherMap = MAPS[kind].load()
+    return chosen
+
+
+def check_radius(kind: str, radius: float) -> None:
     """Raise :class:`UsageError` for a radius at which no ratio within :data:`MAX_LOG_RATIO` meets the target."""
-    top = {"odds": 1.0, "probability": 0.5, "logistic": MAX_LOG_RATIO / 4}[kind]
+    top = teacher_map(kind).bound
     if not 0 < radius < top:
         raise UsageError(f"--radius {radius:g}: the {kind} map needs a radius above 0 and below {top:g}")
 
 
 def target(
-    credit: Floats, kind: Map = "odds", radius: float = 0.2, scale: float | Floats = 1.0
+    credit: Floats, kind: str = "odds", radius: float = 0.2, scale: float | Floats = 1.0
 ) -> tuple[Floats, Floats]:
     """Teacher probability q and target ratio ``rho* = q / (1 - q)`` of each credit.
 
@@ -57,30 +91,14 @@ def target(
     check_radius(kind, radius)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         c = np.where(credit == 0, 0.0, np.clip(credit / scale, -1.0, 1.0))
-    if kind == "odds":
-        ratio = 1.0 + radius * c
-        return ratio / (1.0 + ratio), ratio
-    if kind == "probability":
-        q = 0.5 + radius * c
-        return q, q / (1.0 - q)
-    ratio = np.exp(4.0 * radius * c)
-    return 1.0 / (1.0 + np.exp(-4.0 * radius * c)), ratio
+    return teacher_map(kind).target(c, radius)
 
 
-def radius_of_log_ratio(kind: Map, log_ratio: float) -> float:
-    """The radius at which the target of credit 1 has this log ratio (above 0)."""
-    if kind == "odds":
-        return float(np.expm1(log_ratio))
-    if kind == "probability":
-        return float(np.tanh(log_ratio / 2) / 2)
-    return log_ratio / 4
-
-
-def log_ratio(logprob_new: Floats, logprob: Floats, n_tokens: Floats, ratio: Ratio = "sum") -> Floats:
+def log_ratio(logprob_new: Floats, logprob: Floats, n_tokens: Floats, ratio: str = "sum") -> Floats:
     """log rho of each turn: the summed difference of its token log-probabilities, or their mean."""
     with np.errstate(over="ignore", invalid="ignore"):
         difference = logprob_new - logprob
-    return difference / n_tokens if ratio == "mean" else difference
+    return difference / n_tokens if RATIOS[ratio].per_token else difference
 
 
 def student(log_rho: Floats, q: Floats) -> Student:

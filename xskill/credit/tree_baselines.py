@@ -78,7 +78,7 @@ def at2po(rollouts: Rollouts, trie: Trie, options: At2po) -> Baseline:
         leaf = advantages(rollouts.reward, rollouts.question, len(rollouts.questions))[0]
     entropy = -action_likelihood(rollouts, tree)
     methods = {"child_softmax": "likelihood", "child_mean": "mean", "leaf_mean": "leaf"}
-    value = back_up(tree, leaf, methods[options.value], entropy).node  # type: ignore[arg-type]
+    value = back_up(tree, leaf, methods[options.value], entropy).node
     node = tree.node
     turn, parent = value[node], value[tree.parent[node]]
     root = value[rollouts.question[rollouts.trajectory]]
@@ -168,10 +168,10 @@ def _token_mean(rollouts: Rollouts, trie: Trie, below: Floats, size: Floats) -> 
     weight = np.zeros(trie.n_nodes)  # a root has no tokens
     turns = trie.turn >= 0
     weight[turns] = rollouts.n_tokens[trie.turn[turns]] * size[turns]
-    known = ~np.isnan(below)
-    total = np.bincount(question[known], (weight * below)[known], n_questions)
+    valued = ~np.isnan(below)
+    total = np.bincount(question[valued], (weight * below)[valued], n_questions)
     with np.errstate(invalid="ignore"):
-        mean: Floats = total / np.bincount(question[known], weight[known], n_questions)
+        mean: Floats = total / np.bincount(question[valued], weight[valued], n_questions)
     return mean[question]
 
 
@@ -226,12 +226,12 @@ def _sibling_normalised(trie: Trie, value: Floats) -> Floats:
 
 def _whiten(x: Floats, tokens: Floats) -> Floats:
     """``(x - m) / sqrt(var + 1e-8)`` with mean and variance (n - 1) over tokens."""
-    known = ~np.isnan(x)
-    n = tokens[known].sum()
+    valued = ~np.isnan(x)
+    n = tokens[valued].sum()
     if n < 2:
         return x
-    mean = (x[known] * tokens[known]).sum() / n
-    variance = (tokens[known] * (x[known] - mean) ** 2).sum() / (n - 1)
+    mean = (x[valued] * tokens[valued]).sum() / n
+    variance = (tokens[valued] * (x[valued] - mean) ** 2).sum() / (n - 1)
     whitened: Floats = (x - mean) / np.sqrt(variance + 1e-8)
     return whitened
 

@@ -13,7 +13,8 @@ from xskill.array_types import Floats
 from xskill.errors import BadData, UsageError
 from xskill.gate.intervals import Interval, cluster_bootstrap, newcombe, paired_t, tango, wider
 from xskill.gate.power import detectable, spread
-from xskill.gate.statistics import TOLERANCE, Test, mcnemar_exact, paired_permutation, regression_chance
+from xskill.gate.statistics import Test, mcnemar_exact, paired_permutation, regression_chance
+from xskill.gate.tolerance import TOLERANCE
 from xskill.records import Result
 
 Goal = Literal["max", "min"]
@@ -131,8 +132,8 @@ def choose_metrics(side: Side, metrics: Sequence[str], guards: Sequence[str]) ->
         names = sorted({name for results in side.values() for result in results for name in result.metrics})
         names = [name for name in names if name not in {parse_metric(text, "guard").name for text in guards}]
         if len(names) != 1:
-            found = ", ".join(names) if names else "none"
-            raise UsageError(f"the results hold {len(names)} metrics ({found}); name one: --metric NAME:max|min")
+            shown = ", ".join(names) if names else "none"
+            raise UsageError(f"the results hold {len(names)} metrics ({shown}); name one: --metric NAME:max|min")
         chosen = [Metric(names[0])]
     chosen += [parse_metric(text, "guard") for text in guards]
     double = {metric.name for metric in chosen if sum(other.name == metric.name for other in chosen) > 1}
@@ -144,7 +145,7 @@ def choose_metrics(side: Side, metrics: Sequence[str], guards: Sequence[str]) ->
 def compare(
     current: Side, candidate: Side, metric: Metric, *, alpha: float, tolerance: float = 0.0, seed: int = 0
 ) -> Comparison:
-    """Everything the gate knows about one metric (ALGORITHMS section 7).
+    """Everything the gate knows about one metric (docs/methods/gate.md).
 
     Args:
         current, candidate: results by task, the same tasks on both sides (:func:`check_same_tasks`).

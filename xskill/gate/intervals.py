@@ -11,7 +11,7 @@ from statistics import NormalDist
 import numpy as np
 
 from xskill.array_types import Floats
-from xskill.gate.statistics import TOLERANCE
+from xskill.gate.tolerance import TOLERANCE
 
 
 @dataclass(frozen=True, slots=True)

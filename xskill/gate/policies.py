@@ -1,43 +1,47 @@
-"""When does a candidate replace the current bank? Each policy is one function in one table (ALGORITHMS section 7)."""
+"""When does a candidate replace the current bank? Each policy is a function and its row in one table.
+
+Light, so that the command shows the policies in its help (docs/methods/gate.md says why each is as it is).
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from xskill.choices import Choice, Table
 from xskill.errors import UsageError
-from xskill.gate.compare import Comparison
-from xskill.gate.statistics import TOLERANCE
+from xskill.gate.tolerance import TOLERANCE
+
+if TYPE_CHECKING:
+    from xskill.gate.compare import Comparison
 
 Decision = Literal["accept", "reject", "inconclusive"]
 
 
-@dataclass(frozen=True, slots=True)
-class Ruling:
+class Ruling(NamedTuple):
     """A decision and the sentences that explain it."""
 
     decision: Decision
     reasons: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
+class GateRules(NamedTuple):
     """What the caller allows."""
 
-    margins: Mapping[str, float] = field(default_factory=dict)
-    """Metric → the largest loss that still counts as not worse (``margin`` only)."""
+    margins: Mapping[str, float] = MappingProxyType({})
+    """Metric → the largest loss that still counts as not worse; empty under a policy that takes no margins."""
     max_regressions: int | None = None
     """Number of tasks that may get worse; None: any."""
 
 
-def nonworse(comparisons: Sequence[Comparison], rules: Rules) -> Ruling:
+def nonworse(comparisons: Sequence[Comparison], rules: GateRules) -> Ruling:
     """Every metric at least as good, ties accepted: the rule of Branch2Skill."""
     return _reject_if(_worse(comparisons)) or Ruling("accept", ("no metric is worse",))
 
 
-def strict(comparisons: Sequence[Comparison], rules: Rules) -> Ruling:
+def strict(comparisons: Sequence[Comparison], rules: GateRules) -> Ruling:
     """The first metric strictly better, no guard worse: the rule of SkillOpt."""
     first, guards = comparisons[0], [c for c in comparisons if c.metric.role == "guard"]
     reasons = _worse(guards)
@@ -46,7 +50,7 @@ def strict(comparisons: Sequence[Comparison], rules: Rules) -> Ruling:
     return _reject_if(reasons) or Ruling("accept", (f"{first.metric.name} is better ({_change(first)})",))
 
 
-def pareto(comparisons: Sequence[Comparison], rules: Rules) -> Ruling:
+def pareto(comparisons: Sequence[Comparison], rules: GateRules) -> Ruling:
     """Not dominated: rejected only if no metric is better and one is worse. Guards must not be worse at all."""
     targets = [c for c in comparisons if c.metric.role == "metric"]
     reasons = _worse([c for c in comparisons if c.metric.role == "guard"])
@@ -55,7 +59,7 @@ def pareto(comparisons: Sequence[Comparison], rules: Rules) -> Ruling:
     return _reject_if(reasons) or Ruling("accept", ("the current bank does not dominate",))
 
 
-def margin(comparisons: Sequence[Comparison], rules: Rules) -> Ruling:
+def margin(comparisons: Sequence[Comparison], rules: GateRules) -> Ruling:
     """Three-way, by each metric's interval: non-inferior by less than its margin, shown worse, or neither.
 
     All metrics must pass, an intersection-union test: its level needs no correction for their number.
@@ -74,17 +78,34 @@ def margin(comparisons: Sequence[Comparison], rules: Rules) -> Ruling:
     return Ruling("inconclusive", tuple(open_)) if open_ else Ruling("accept", ("every metric within its margin",))
 
 
-POLICIES: dict[str, Callable[[Sequence[Comparison], Rules], Ruling]] = {
-    "nonworse": nonworse,
-    "strict": strict,
-    "pareto": pareto,
-    "margin": margin,
-}
+class GatePolicy(Choice):
+    """A policy: ``implementation(comparisons, rules)`` gives a :class:`Ruling`.
+
+    It gets one :class:`xskill.gate.compare.Comparison` a metric, those of ``--metric`` first, and :class:`GateRules`.
+    """
+
+    needs_margins: bool = False
+    """Whether it needs a ``--margin`` for every metric; other policies refuse the option."""
+
+
+POLICIES = Table(
+    "--policy",
+    GatePolicy,
+    [
+        GatePolicy("nonworse", "every metric at least as good, ties pass", nonworse),
+        GatePolicy("strict", "the first metric better, guards not worse", strict),
+        GatePolicy("pareto", "not dominated", pareto),
+        GatePolicy(
+            "margin", "by a paired interval, may also find that these tasks cannot tell", margin, needs_margins=True
+        ),
+    ],
+    group="xskill.gate_policies",
+)
 
 
 def parse_margins(texts: Sequence[str], names: Sequence[str], policy: str) -> dict[str, float]:
-    """``M`` (for all metrics) and ``NAME=M`` → metric → margin. Only policy ``margin`` takes them, one each."""
-    if policy != "margin":
+    """``M`` (for all metrics) and ``NAME=M`` → metric → margin. Only a policy that needs them takes them, one each."""
+    if not POLICIES[policy].needs_margins:
         if texts:
             raise UsageError(f"--margin is for --policy margin, not {policy}")
         return {}
@@ -102,13 +123,13 @@ def parse_margins(texts: Sequence[str], names: Sequence[str], policy: str) -> di
         margins |= {name: value} if equals else {other: value for other in names if other not in margins}
     missing = [name for name in names if name not in margins]
     if missing:
-        raise UsageError(f"--policy margin needs --margin M, the loss that still counts as not worse ({missing[0]})")
+        raise UsageError(f"--policy {policy} needs --margin M, the loss that still counts as not worse ({missing[0]})")
     return margins
 
 
-def decide(policy: str, comparisons: Sequence[Comparison], rules: Rules) -> Ruling:
+def decide(policy: str, comparisons: Sequence[Comparison], rules: GateRules) -> Ruling:
     """The ruling of a policy, then of the cap on tasks that got worse, which holds under every policy."""
-    ruling = POLICIES[policy](comparisons, rules)
+    ruling: Ruling = POLICIES[policy].load()(comparisons, rules)
     worse = regressed_tasks(comparisons)
     if rules.max_regressions is not None and len(worse) > rules.max_regressions:
         shown = ", ".join(worse[:5]) + (" …" if len(worse) > 5 else "")

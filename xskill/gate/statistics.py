@@ -12,9 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from xskill.array_types import Floats
-
-TOLERANCE = 1e-12
-"""Numbers closer than this are equal, everywhere in the gate."""
+from xskill.gate.tolerance import TOLERANCE
 
 EXACT_SIGNS = 16
 """Up to this many non-zero differences the sign-flip distribution is enumerated (2**16 rows)."""

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from xskill.gate.compare import Comparison
-from xskill.gate.policies import Rules, Ruling, regressed_tasks
+from xskill.gate.policies import GateRules, Ruling, regressed_tasks
 from xskill.gate.power import accepts_equal
-from xskill.gate.statistics import TOLERANCE, holm
+from xskill.gate.statistics import holm
+from xskill.gate.tolerance import TOLERANCE
 from xskill.records import Verdict
 
 
@@ -17,7 +18,7 @@ def make_verdict(
     policy: str,
     ruling: Ruling,
     comparisons: Sequence[Comparison],
-    rules: Rules,
+    rules: GateRules,
     *,
     alpha: float,
     tolerance: float,
@@ -36,7 +37,7 @@ def make_verdict(
         row = _metric_row(comparison)
         if comparison.gain > TOLERANCE:
             row["p_holm"] = p_holm
-        if policy == "margin":
+        if comparison.metric.name in rules.margins:
             allowed = rules.margins[comparison.metric.name]
             row["margin"] = allowed
             row["accepts_equal"] = accepts_equal(allowed, comparison.deviation, comparison.n, alpha)

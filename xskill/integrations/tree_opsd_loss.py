@@ -11,10 +11,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from xskill.credit.targets import DEFAULT_RADIUS, Map, Ratio, check_radius
+from xskill.credit.choices import RATIOS
+from xskill.credit.targets import check_radius
 from xskill.losses.tree_opsd import tree_opsd_loss
 from xskill.losses.tree_pg import tree_pg_loss
-from xskill.losses.turns import TurnLoss
+from xskill.losses.turns import Ratio, TurnLoss
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +24,7 @@ class Teacher:
 
     kind: Literal["tree-opsd", "tree-pg"] = "tree-opsd"
     """Bounded targets, or the credits as constant advantages."""
-    map: Map = "odds"
+    map: str = "odds"
     radius: float | None = None
     """None = 0.2 with summed ratios, 0.005 with mean ratios."""
     scale: float = 1.0
@@ -61,7 +62,7 @@ def targets(credits: Any, teacher: Teacher) -> Any:
     """[N] q of each credit, as :func:`xskill.credit.targets.target`, on the tensor's own device."""
     import torch
 
-    radius = DEFAULT_RADIUS[teacher.ratio] if teacher.radius is None else teacher.radius
+    radius = RATIOS[teacher.ratio].radius if teacher.radius is None else teacher.radius
     check_radius(teacher.map, radius)
     c = (credits / teacher.scale).clamp(-1, 1)
     if teacher.map == "odds":

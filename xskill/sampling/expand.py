@@ -1,4 +1,4 @@
-"""Initialize-then-expand (TreeOPSD, arXiv 2610.23181; ALGORITHMS section 4).
+"""Initialize-then-expand (TreeOPSD, arXiv 2610.23181; docs/methods/tree-opsd.md).
 
 N complete episodes of a question, then from each of them B continuations, each from a turn drawn uniformly from
 those that were visited. N(1 + B) leaves. For episodes of T turns the expected cost is N + N*B*(1 + 1/T)/2 full

@@ -1,4 +1,4 @@
-"""The worker protocol: one JSON object a line, a request in, an answer out (DESIGN section 4).
+"""The worker protocol: one JSON object a line, a request in, an answer out (docs/reference/worker-protocol.md).
 
 A worker holds no secret state. Every request but ``reset`` carries the whole prefix (the actions since
 the reset) and, where it samples, a seed, so an answer depends on the request alone: any worker may
@@ -55,8 +55,8 @@ class Task(Record, frozen=True, kw_only=True):
 
     def as_record(self) -> dict[str, Any]:
         """The record as the worker gets it: flat, without nulls."""
-        known = {name: getattr(self, name) for name in ("id", "task", "task_type", "env", "split")}
-        return {name: value for name, value in known.items() if value is not None} | self.extra
+        fields = {name: getattr(self, name) for name in ("id", "task", "task_type", "env", "split")}
+        return {name: value for name, value in fields.items() if value is not None} | self.extra
 
 
 class Reset(Record, frozen=True, kw_only=True, tag_field="op", tag="reset"):

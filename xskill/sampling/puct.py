@@ -1,4 +1,4 @@
-"""PUCT search over one question (Branch2Skill, arXiv 2608.08677; ALGORITHMS section 4).
+"""PUCT search over one question (Branch2Skill, arXiv 2608.08677; docs/methods/branch2skill.md).
 
 A node is one turn. Each iteration walks from the root to a child that was never visited, always to the child with the
 highest ``Q(v) + c * P(v|u) * sqrt(max(1, N(u))) / (1 + N(v))``, takes its action, and backs up

@@ -27,18 +27,18 @@ def read_finished(path: str, run: Run) -> dict[str, list[Trajectory]]:
     return by_question
 
 
-def is_finished(found: Sequence[Trajectory], config: Mapping[str, Any], given: Collection[str] = ()) -> bool:
+def is_finished(written: Sequence[Trajectory], config: Mapping[str, Any], given: Collection[str] = ()) -> bool:
     """Whether these are all trajectories of their question.
 
     Args:
-        found: the question's trajectories in the file.
+        written: the question's trajectories in the file.
         config: the choices of the present run.
         given: ids that were not sampled but passed on.
 
     Raises:
         UsageError: they were sampled with other choices: the outcome would be a mixture.
     """
-    sampled = [trajectory for trajectory in found if trajectory.id not in given]
+    sampled = [trajectory for trajectory in written if trajectory.id not in given]
     for trajectory in sampled:
         how = trajectory.extra.get(RECORD)
         if not isinstance(how, dict):
@@ -48,4 +48,4 @@ def is_finished(found: Sequence[Trajectory], config: Mapping[str, Any], given: C
                 raise UsageError(
                     f"--resume: {trajectory.id!r} was sampled with {name} {how.get(name)!r}, this run has {value!r}"
                 )
-    return bool(sampled) and sampled[-1].extra[RECORD].get("leaves") == len(found)
+    return bool(sampled) and sampled[-1].extra[RECORD].get("leaves") == len(written)

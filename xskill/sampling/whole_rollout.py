@@ -59,11 +59,11 @@ class Sampling:
         unknown = len(before.keys() - {job.task.id for job in jobs})
         if unknown:
             self._run.note(f"--resume: {unknown:,} questions that are not among the tasks are left out")
-        known = {question: {trajectory.id for trajectory in episodes} for question, episodes in given.items()}
+        given_ids = {question: {trajectory.id for trajectory in episodes} for question, episodes in given.items()}
         done = {
             job.task.id
             for job in jobs
-            if is_finished(before.get(job.task.id, ()), self._setting.config, known.get(job.task.id, ()))
+            if is_finished(before.get(job.task.id, ()), self._setting.config, given_ids.get(job.task.id, ()))
         }
         results = run_jobs([job for job in jobs if job.task.id not in done], self._setting, self._stop)
         with contextlib.closing(results), self._progress(len(jobs)):
@@ -73,7 +73,7 @@ class Sampling:
                     yield from before[job.task.id]
                 else:
                     for trajectory in self._accept(next(results)):
-                        is_given = trajectory.id in known.get(job.task.id, ())
+                        is_given = trajectory.id in given_ids.get(job.task.id, ())
                         yield trajectory if is_given else self._namer.name(trajectory)
                 if self._bar is not None:
                     self._bar.update()

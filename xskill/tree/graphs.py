@@ -95,6 +95,3 @@ def markdown(summary: Summary) -> str:
             cells += [percent(row.rate), interval(row.low, row.high), factor(row.lift)]
             lines.append("| " + " | ".join(map(escaped, cells)) + " |")
     return "\n".join(lines)
-
-
-FORMS = {"dot": dot, "mermaid": mermaid, "markdown": markdown}

@@ -7,11 +7,9 @@ import io
 import msgspec
 from rich.console import Console
 
-from xskill.errors import UsageError
 from xskill.tree.card import draw_card, find
-from xskill.tree.graphs import FORMS
+from xskill.tree.forms import SHOW
 from xskill.tree.plain import lines
-from xskill.tree.released import to_released
 from xskill.tree.show import draw
 from xskill.tree.summary import Wanted, as_json, routine_json, summarise, with_parts
 from xskill.tree.xtree import XTree
@@ -22,17 +20,16 @@ _UNLIMITED = 100_000
 def report(tree: XTree, wanted: Wanted, form: str | None, terminal: Console | None) -> str | None:
     """The report as text; or None when it was drawn on ``terminal``.
 
-    ``form`` is None (drawn on the terminal if there is one and it is not to be plain), ``json``, ``xtree``, ``dot``,
-    ``mermaid`` or ``markdown``.
+    ``form`` is None (drawn on the terminal if there is one and it is not to be plain), ``json``, or one of
+    :data:`xskill.tree.forms.SHOW`.
 
     Raises:
         UsageError: an unknown form, sort or node.
     """
-    if form == "xtree":
-        return _compact(to_released(tree.header, tree.nodes))
-    if form not in (None, "json", *FORMS):
-        raise UsageError(f"--as {form}: expected one of xtree, {', '.join(FORMS)}")
-    if wanted.node is not None and form not in FORMS:
+    written = None if form in (None, "json") else SHOW[str(form)]
+    if written is not None and written.whole_tree:
+        return _compact(written.load()(tree.header, tree.nodes))
+    if wanted.node is not None and written is None:
         if form == "json":
             node = find(tree, wanted.node)
             return _compact(routine_json(with_parts(node, tree, node.depth)))
@@ -40,8 +37,8 @@ def report(tree: XTree, wanted: Wanted, form: str | None, terminal: Console | No
         draw_card(tree, wanted.node, console)
         return console.file.getvalue() if isinstance(console.file, io.StringIO) else None
     summary = summarise(tree, wanted)
-    if form in FORMS:
-        return FORMS[form](summary)
+    if written is not None:
+        return str(written.load()(summary))
     if form == "json":
         return _compact(as_json(summary))
     if terminal is None or wanted.plain:

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 import polars as pl
 
-from xskill.errors import UsageError
 from xskill.process.standard import to_stdout
 from xskill.records import Instance
 from xskill.streams.text_out import open_lines, replacing
 from xskill.streams.write import container_of
+from xskill.tree.forms import TRAINERS
 
 DATA_SOURCE = "xskill_tree"
 ENV_CLASS = "xskill_tree"
@@ -82,30 +83,37 @@ def skyrl_row(instance: Instance, index: int) -> _Row:
     }
 
 
-TRAINERS: dict[str, tuple[Callable[[Instance, int], _Row], dict[str, Any]]] = {
-    "verl": (
-        verl_row,
-        {
-            "data_source": pl.String,
-            "prompt": _MESSAGES,
-            "ability": pl.String,
-            "reward_model": pl.Struct({"style": pl.String, "ground_truth": pl.String}),
-            "extra_info": pl.Struct(_ABOUT),
-        },
-    ),
-    "trl": (trl_row, {"prompt": _MESSAGES, "ground_truth": pl.String, **_ABOUT}),
-    "skyrl": (
-        skyrl_row,
-        {
-            "data_source": pl.String,
-            "prompt": _MESSAGES,
-            "env_class": pl.String,
-            "reward_spec": pl.Struct({"method": pl.String, "ground_truth": pl.String}),
-            "extra_info": pl.Struct(_ABOUT),
-        },
-    ),
-}
-"""``--as`` → row of an instance, and its Parquet columns."""
+@dataclass(frozen=True, slots=True)
+class TrainerColumns:
+    """What a trainer reads."""
+
+    row: Callable[[Instance, int], _Row]
+    """Row of an instance, given its number."""
+    schema: dict[str, Any]
+    """Columns of the rows in Parquet."""
+
+
+VERL = TrainerColumns(
+    verl_row,
+    {
+        "data_source": pl.String,
+        "prompt": _MESSAGES,
+        "ability": pl.String,
+        "reward_model": pl.Struct({"style": pl.String, "ground_truth": pl.String}),
+        "extra_info": pl.Struct(_ABOUT),
+    },
+)
+TRL = TrainerColumns(trl_row, {"prompt": _MESSAGES, "ground_truth": pl.String, **_ABOUT})
+SKYRL = TrainerColumns(
+    skyrl_row,
+    {
+        "data_source": pl.String,
+        "prompt": _MESSAGES,
+        "env_class": pl.String,
+        "reward_spec": pl.Struct({"method": pl.String, "ground_truth": pl.String}),
+        "extra_info": pl.Struct(_ABOUT),
+    },
+)
 
 
 def write_rows(instances: Iterable[Instance], trainer: str, path: str | None, to: str | None) -> int:
@@ -114,12 +122,10 @@ def write_rows(instances: Iterable[Instance], trainer: str, path: str | None, to
     Raises:
         UsageError: an unknown trainer.
     """
-    if trainer not in TRAINERS:
-        raise UsageError(f"--as {trainer}: expected one of {', '.join(TRAINERS)}")
-    row, schema = TRAINERS[trainer]
-    rows = (row(instance, index) for index, instance in enumerate(instances))
+    columns: TrainerColumns = TRAINERS[trainer].load()
+    rows = (columns.row(instance, index) for index, instance in enumerate(instances))
     if container_of(path, to) == "parquet":
-        frame = pl.DataFrame(list(rows), schema=schema, orient="row")
+        frame = pl.DataFrame(list(rows), schema=columns.schema, orient="row")
         buffer = io.BytesIO()
         frame.write_parquet(buffer)
         if path is None or path == "-":

@@ -109,7 +109,7 @@ def list_tasks(games: str) -> Iterator[dict[str, Any]]:
 def _task_type(game: str) -> str | None:
     """From the record that lies beside the game."""
     try:
-        told = json.loads(Path(game).with_name("traj_data.json").read_bytes())["task_type"]
+        task_type = json.loads(Path(game).with_name("traj_data.json").read_bytes())["task_type"]
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    return told if isinstance(told, str) else None
+    return task_type if isinstance(task_type, str) else None

@@ -42,8 +42,8 @@ class HandcodedExpert:
             said = self._policy.act(seen, _as_put(action))
         except Exception:  # it gives up in many ways, a NameError among them
             said = None
-        found = next((form for form in (said, _as_put(said or "")) if form in commands), None)
-        self.action = found if found != action else None
+        command = next((form for form in (said, _as_put(said or "")) if form in commands), None)
+        self.action = command if command != action else None
 
 
 def _as_move(command: str) -> str:

@@ -49,6 +49,6 @@ class ForeignEnvironment:
             answer = parse_answer(request, self._worker.ask(encode(request)))
         except WorkerError as error:
             raise CannotAnswer(f"the environment {error}") from None
-        told = answer.extra.pop("actions", None)
-        self._actions = [str(action) for action in told] if isinstance(told, list) else None
+        listed = answer.extra.pop("actions", None)
+        self._actions = [str(action) for action in listed] if isinstance(listed, list) else None
         return answer

@@ -69,8 +69,8 @@ class ReasoningEnvironment:
 
 def find_answer(text: str) -> str | None:
     """What stands after the last ``Answer:`` line, or in the last ``\\boxed{}``."""
-    found = _ANSWER.findall(text) or _BOXED.findall(text)
-    return found[-1].strip() if found else None
+    answers = _ANSWER.findall(text) or _BOXED.findall(text)
+    return answers[-1].strip() if answers else None
 
 
 def _plain(text: str) -> str:
@@ -92,5 +92,5 @@ def _run_checker(words: list[str], case: dict[str, Any]) -> float:
             return float(said)
     except ValueError:
         pass
-    told = (result.stderr.strip() or said).splitlines()
-    raise CannotAnswer(f"the checker gave no number (exit code {result.returncode}): {told[-1] if told else ''}")
+    lines = (result.stderr.strip() or said).splitlines()
+    raise CannotAnswer(f"the checker gave no number (exit code {result.returncode}): {lines[-1] if lines else ''}")

@@ -31,7 +31,7 @@ class TextWorldEnvironment:
     def __init__(self, games: str | None) -> None:
         self._textworld = need("textworld", "textworld")
         self._games = Path(games) if games is not None else None
-        self._made = tempfile.TemporaryDirectory(prefix="xskill-textworld-")
+        self._generated = tempfile.TemporaryDirectory(prefix="xskill-textworld-")
         self._env: Any = None
         self._game: str | None = None
         self._state: Any = None
@@ -85,7 +85,7 @@ class TextWorldEnvironment:
     def close(self) -> None:
         if self._env is not None:
             self._env.close()
-        self._made.cleanup()
+        self._generated.cleanup()
 
     def _file(self, task: dict[str, Any]) -> str:
         if isinstance(task.get("game"), str):
@@ -100,7 +100,7 @@ class TextWorldEnvironment:
     def _generate(self, seed: int, size: dict[str, int]) -> str:
         """Make the game once; the same seed and size make the same game."""
         name = hashlib.blake2b(json.dumps([seed, size]).encode(), digest_size=8).hexdigest()
-        path = os.path.join(self._made.name, f"{name}.z8")
+        path = os.path.join(self._generated.name, f"{name}.z8")
         if not os.path.exists(path):
             options = self._textworld.GameOptions()
             options.seeds = seed

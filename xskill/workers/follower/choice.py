@@ -25,10 +25,10 @@ WALKED = GOING | {"open"}
 def preferences(scene: Scene, routines: Sequence[Routine], task_type: str | None = None) -> Iterator[Deed]:
     """What can be done, the best first."""
     mistakes = [routine for routine in routines if routine.tier == "mistake" and routine.steps]
-    found = [progress(routine, scene) for routine in fitting(routines, task_type)]
-    found.sort(key=lambda one: (not one.routine.acts, one.completed, one.routine.tier == "general"))
+    states = [progress(routine, scene) for routine in fitting(routines, task_type)]
+    states.sort(key=lambda one: (not one.routine.acts, one.completed, one.routine.tier == "general"))
     vetoed: list[Deed] = []
-    for deed in _all_preferences(scene, found):
+    for deed in _all_preferences(scene, states):
         if any(completes(mistake, scene.done, deed) for mistake in mistakes):
             vetoed.append(deed)
         else:
@@ -38,16 +38,16 @@ def preferences(scene: Scene, routines: Sequence[Routine], task_type: str | None
 
 def fitting(routines: Sequence[Routine], task_type: str | None) -> list[Routine]:
     """General skills and those of the task's own type; all, when none of the latter achieves anything."""
-    told = [routine for routine in routines if routine.tier != "mistake" and routine.steps]
-    own = [routine for routine in told if routine.task_type in (task_type, None)]
-    return own if any(routine.acts and routine.task_type is not None for routine in own) else told
+    usable = [routine for routine in routines if routine.tier != "mistake" and routine.steps]
+    own = [routine for routine in usable if routine.task_type in (task_type, None)]
+    return own if any(routine.acts and routine.task_type is not None for routine in own) else usable
 
 
-def _all_preferences(scene: Scene, found: Sequence[Progress]) -> Iterator[Deed]:
+def _all_preferences(scene: Scene, states: Sequence[Progress]) -> Iterator[Deed]:
     meant = named(scene)
     takes = [deed for deed in meant if "take" in deed.verbs]
     closed = closed_here(scene)
-    for one in found:
+    for one in states:
         at_hand = takes if one.routine.acts and not one.completed else meant
         for deed in wishes(one, scene):
             if deed.place is not None:

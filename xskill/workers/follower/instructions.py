@@ -98,21 +98,21 @@ def read_skill(skill: Mapping[str, Any]) -> Routine:
 
 def _values(skill: Mapping[str, Any]) -> dict[str, tuple[frozenset[str], ...]]:
     extra = skill.get("extra")
-    told = extra.get("values") if isinstance(extra, Mapping) else None
-    if not isinstance(told, Mapping):
+    values = extra.get("values") if isinstance(extra, Mapping) else None
+    if not isinstance(values, Mapping):
         return {}
     read = {
-        str(name): tuple(nouns([str(value)]) for value in found)
-        for name, found in told.items()
-        if isinstance(found, list)
+        str(name): tuple(nouns([str(value)]) for value in texts)
+        for name, texts in values.items()
+        if isinstance(texts, list)
     }
     return {name: words for name, words in read.items() if any(words)}
 
 
 def _texts(skill: Mapping[str, Any]) -> Iterator[list[Step]]:
-    told = [str(text) for text in skill.get("steps") or []]
-    if told or skill.get("tier") == "mistake":
-        for text in told:
+    steps = [str(text) for text in skill.get("steps") or []]
+    if steps or skill.get("tier") == "mistake":
+        for text in steps:
             step = read_step(text)
             yield [step] if step is not None else []
         return
@@ -125,11 +125,11 @@ def read_step(text: str) -> Step | None:
     """One line of a skill's steps; None when it names no action."""
     quoted = _QUOTED.search(text)
     sentence = _QUOTED.sub(" ", text).lower()
-    found = read_clauses(sentence)
+    clauses = read_clauses(sentence)
     if quoted is None:
-        return found[0] if found else None
+        return clauses[0] if clauses else None
     command = quoted.group(1)
-    first = found[0] if found else Step(meaning(command.lower().split(" ")[0]), frozenset())
+    first = clauses[0] if clauses else Step(meaning(command.lower().split(" ")[0]), frozenset())
     compiled = _compile(command)
     return first if compiled is None else Step(first.verbs, first.nouns, *compiled)
 

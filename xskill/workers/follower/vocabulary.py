@@ -83,11 +83,11 @@ def nouns(texts: Iterable[str]) -> frozenset[str]:
 
 def names_any(things: Iterable[str], names: Iterable[str]) -> bool:
     """One of the ``things`` is one of the ``names``, or part of one, or has one as its part."""
-    known = list(names)
+    listed = list(names)
     return any(
         thing == name or (min(len(thing), len(name)) >= _SHORTEST and (thing in name or name in thing))
         for thing in things
-        for name in known
+        for name in listed
     )
 
 

@@ -166,6 +166,6 @@ def _samples(answer: Any) -> list[Sample]:
 def _likelihood(choice: Any) -> tuple[float | None, int | None]:
     """Sum and number of the tokens' log-probabilities; None where the server does not tell (all of) them."""
     tokens = getattr(getattr(choice, "logprobs", None), "content", None) or []
-    told = [getattr(token, "logprob", None) for token in tokens]
-    values = [value for value in told if isinstance(value, (int, float)) and math.isfinite(value)]
-    return (math.fsum(values), len(values)) if values and len(values) == len(told) else (None, None)
+    logprobs = [getattr(token, "logprob", None) for token in tokens]
+    values = [value for value in logprobs if isinstance(value, (int, float)) and math.isfinite(value)]
+    return (math.fsum(values), len(values)) if values and len(values) == len(logprobs) else (None, None)

@@ -1,0 +1,37 @@
+"""Forms in which ``tree show`` and ``tree instances`` write.
+
+Light, so that the commands show the names in their help.
+"""
+
+from __future__ import annotations
+
+from xskill.choices import Choice, Table
+
+
+class ShowForm(Choice):
+    """A form of a tree. The implementation gives the text of a summary; of the whole tree, a value for JSON."""
+
+    whole_tree: bool = False
+    """It writes all nodes as they are: nothing can be chosen."""
+
+
+SHOW = Table(
+    "--as",
+    ShowForm,
+    [
+        ShowForm("xtree", "the authors' form", "xskill.tree.released:to_released", whole_tree=True),
+        ShowForm("dot", "for Graphviz", "xskill.tree.graphs:dot"),
+        ShowForm("mermaid", "a diagram in Markdown", "xskill.tree.graphs:mermaid"),
+        ShowForm("markdown", "a table", "xskill.tree.graphs:markdown"),
+    ],
+)
+
+TRAINERS = Table(
+    "--as",
+    Choice,
+    [
+        Choice("verl", "", "xskill.tree.trainer_rows:VERL"),
+        Choice("trl", "", "xskill.tree.trainer_rows:TRL"),
+        Choice("skyrl", "", "xskill.tree.trainer_rows:SKYRL"),
+    ],
+)
