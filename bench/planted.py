@@ -19,7 +19,7 @@ from functools import partial
 
 import numpy as np
 
-from xskill.engines.local import Local
+from xskill.engines import Local
 from xskill.mine.corpus import encode_episodes
 from xskill.mine.from_corpus import Questions
 from xskill.mine.from_corpus import mine_corpus as mine

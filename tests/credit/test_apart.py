@@ -1,4 +1,4 @@
-"""Parquet read by a forked process that does the whole work: the bytes of the careful way, and no trace if it falls."""
+"""Parquet credited in a child process: the bytes of the careful way, and no trace if it falls."""
 
 from __future__ import annotations
 
@@ -25,19 +25,18 @@ from xskill.rollouts.read_parquet import _first_equal
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="there is no fork elsewhere")
 
 SCRIPT = """
-import os, signal, sys, time
-import xskill.process.fork as fork
-get = fork.Attempt.get
-def watched(self, make):
-    made = get(self, make)
-    print("apart", file=sys.stderr)
-    return made
-fork.Attempt.get = watched
+import contextlib, os, signal, sys, time
+import xskill.rollouts.read_apart as apart
+open_work = apart.open_work
+@contextlib.contextmanager
+def watched(*args):
+    with open_work(*args) as messages:
+        if messages is not None:
+            print("apart", file=sys.stderr)
+        yield messages
+apart.open_work = watched
 def in_child(act):
-    import xskill.rollouts.read_apart as apart
-    def read(self, make):
-        return get(self, act)
-    fork.Attempt.get = read
+    apart.read_bounded = lambda asked: act()
 CHANGE
 from xskill.cli import main
 sys.argv = ["xskill", *sys.argv[1:]]
@@ -167,8 +166,14 @@ def test_a_fall_leaves_no_trace(table: Path, fall: str) -> None:
 
 
 def test_a_fall_while_it_writes_is_said(table: Path) -> None:
-    change = "begin = fork.Attempt.begin_output\ndef fall(self):\n    begin(self)\n    os.kill(os.getpid(), 9)\n"
-    found = run("credit", table, change=change + "fork.Attempt.begin_output = fall")
+    change = """
+work = apart._work
+def fall(*args):
+    yield next(work(*args))
+    os.kill(os.getpid(), 9)
+apart._work = fall
+"""
+    found = run("credit", table, change=change)
     assert found.returncode == 1
     assert found.stderr.decode().splitlines()[-1:] == [
         "xskill: the process that wrote the output was killed by signal 9"

@@ -116,8 +116,8 @@ def test_methods_that_look_at_the_whole_run_are_left_to_one_process(tmp_path: Pa
 
 ENDLESS = """
 import os, time
-from xskill.credit.shards import _Child
-child = _Child(lambda: time.sleep(100_000))
+from xskill.process.child import start
+child = start(lambda _: time.sleep(100_000))
 print(child.pid, flush=True)
 os.kill(os.getpid(), 9)
 """

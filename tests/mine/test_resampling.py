@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.mine.corpora import random_episodes
 from tests.mine.test_invariance import bytes_of
-from xskill.engines.local import Local
+from xskill.engines import Local
 from xskill.mine.association import exchangeable, stratify
 from xskill.mine.corpus import encode_episodes
 from xskill.mine.from_corpus import Questions

@@ -31,7 +31,7 @@ from xskill.canon.reading.chunks import Chunk, chunks_of_file, chunks_of_stream
 from xskill.canon.reading.episode import Place
 from xskill.canon.reading.raw_lines import Line, numbered
 from xskill.errors import BadRecord, NoInput, XskillError
-from xskill.process.pool import Job, Pool, open_pool
+from xskill.process.pool import Call, Pool, open_pool
 from xskill.streams.source import Input, open_input
 
 _SMALL = 1 << 20
@@ -83,7 +83,7 @@ def open_items_of_workers(
 
 
 class _Stream:
-    """Jobs in flight, in the order of the input."""
+    """Calls in flight, in the order of the input."""
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class _Stream:
         self.forced = forced
         self.totals = totals
         self.note = note
-        self.waiting: deque[tuple[_LineBatch | None, Job[_Done]] | Begin] = deque()
+        self.waiting: deque[tuple[_LineBatch | None, Call[_Done]] | Begin] = deque()
         self.assembler = Assembler(options)
 
     def read(self, names: Sequence[str]) -> Iterator[Item]:
@@ -177,11 +177,11 @@ class _Stream:
     def _drain(self, leave: int) -> Iterator[Item]:
         """Give out finished jobs, in order, until ``leave`` are waiting."""
         while len(self.waiting) > leave:
-            job = self.waiting.popleft()
-            if isinstance(job, Begin):
-                yield job
+            first = self.waiting.popleft()
+            if isinstance(first, Begin):
+                yield first
                 continue
-            batch, running = job
+            batch, running = first
             done = self.pool.result(running)
             while done.undecided is not None and batch is not None:
                 key, sample = done.undecided

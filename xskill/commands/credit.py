@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
 
 import typer
@@ -17,7 +17,7 @@ from xskill.credit.choices import BACKUPS, MAPS, METHODS, RATIOS, TURN_CREDITS
 from xskill.errors import UsageError
 
 if TYPE_CHECKING:
-    from xskill.credit.methods import Config, Credits
+    from xskill.credit.methods import Credits
     from xskill.rollouts.arrays import Rollouts
     from xskill.rollouts.original_records import Originals
     from xskill.streams.run import Run
@@ -82,10 +82,8 @@ def command(
     advantages. The header line holds every choice. Arrays are aligned with steps: values, credits, targets,
     target_ratios, weights, and with steps[].logprob_new residuals and losses.
     """
-    from xskill.credit.methods import Config, run_method
-    from xskill.credit.output import header, write_trajectories, write_turns
-    from xskill.rollouts.load import read_rollouts
-    from xskill.rollouts.read_apart import read_apart
+    from xskill.credit.methods import Config
+    from xskill.credit.run import Work, credit_files, credit_rollouts
     from xskill.streams.run import Run
 
     if per_turn and as_ is not None:
@@ -104,32 +102,12 @@ def command(
         shared=shared,
         options=dict(_pair(text) for text in option or ()),
     )
-    files = files or []
+    work = Work(files or [], config, reward_from, per_turn=per_turn, jobs=jobs, output=output, to=to)
     with Run("credit", quiet=quiet, rejects=rejects) as run:
-        plain = as_ is None and rejects is None
-        apart = None
-        if plain:
-            apart = read_apart(files, reward_from=reward_from, keep=not per_turn, hold_texts=config.needs_texts)
-        actions: Any = None
-        if apart is not None:
-            here, table = apart
-            rollouts, trie, originals, actions = table.rollouts, table.trie, table.originals, table.actions
-            run.read = run.kept = rollouts.n
-        elif plain and not per_turn and _in_parts(files, config, reward_from, jobs, output, to, run):
-            return
+        if as_ is None:
+            credit_files(work, run)
         else:
-            rollouts, trie, originals = read_rollouts(files, run, reward_from=reward_from, keep=not per_turn)
-        credits = run_method(rollouts, trie, config)
-        _tell(run, credits.stats)
-        if apart is not None:
-            here.begin_output()
-        head = header(config, credits, reward_from=reward_from)
-        if as_ is not None:
-            _write_rows(run, rollouts, originals, credits, as_, output, to)
-        elif per_turn:
-            write_turns(output, to, rollouts, credits, head, actions)
-        else:
-            write_trajectories(output, to, rollouts, originals, credits, head)
+            _write_rows(run, *credit_rollouts(work, run), as_, output, to)
 
 
 def _refuse_unused(ctx: typer.Context, method: str, backup: str) -> None:
@@ -141,52 +119,6 @@ def _refuse_unused(ctx: typer.Context, method: str, backup: str) -> None:
             refuse(ctx, ["map_" if name == "map" else name], why)
     if not BACKUPS[backup].by_likelihood:
         refuse(ctx, ["tau"], f"belongs to --backup likelihood; {backup} does not look at it")
-
-
-def _tell(run: Run, stats: dict[str, Any]) -> None:
-    lacking = stats.get("questions_without_logprob", 0)
-    if lacking:
-        run.note(f"{lacking:,} branched questions lack log-probabilities: --backup likelihood is mean there")
-    positive = stats.get("positive_logprobs", 0)
-    if positive:
-        run.note(f"{positive:,} turns have log-probabilities above 0: is their sign turned?")
-    run.set_summary(f"{stats['turns']:,} turns, {stats['nodes']:,} nodes")
-
-
-def _in_parts(
-    files: list[str],
-    config: Config,
-    reward_from: str,
-    jobs: int | None,
-    output: str | None,
-    to: str | None,
-    run: Run,
-) -> bool:
-    """Credit a large file in several processes; False, and nothing written, when that is not possible."""
-    import contextlib
-    import os
-
-    from xskill.credit.output import header
-    from xskill.credit.shards import can_be_parted, credit_in_parts
-    from xskill.records import Trajectory
-    from xskill.streams.write import container_of, open_output
-
-    jobs = min(8, os.cpu_count() or 1) if jobs is None else jobs
-    if jobs < 2 or container_of(output, to) == "parquet" or not can_be_parted(files, config):
-        return False
-    with contextlib.ExitStack() as stack:
-
-        def begin(credits: Credits) -> Callable[[bytes], None]:
-            out = stack.enter_context(open_output(output, to=to, kind=Trajectory))
-            out.header(header(config, credits, reward_from=reward_from))
-            return out.write_line
-
-        whole = credit_in_parts(files[0], config, reward_from, jobs, begin)
-    if whole is None:
-        return False
-    run.read = run.kept = whole.stats["trajectories"]
-    _tell(run, whole.stats)
-    return True
 
 
 def _write_rows(

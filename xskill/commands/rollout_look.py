@@ -116,24 +116,14 @@ def check(
 
     from xskill.commands.credit import number
     from xskill.credit.methods import Config
+    from xskill.credit.run import check_files
     from xskill.credit.sanity import as_text
-    from xskill.credit.sanity import check as measure
-    from xskill.rollouts.load import read_rollouts
-    from xskill.rollouts.read_apart import read_apart
     from xskill.streams.run import Run
     from xskill.streams.text_out import write_text
 
     with Run("rollout check", quiet=quiet, rejects=rejects) as run:
-        found = read_apart(files or [], reward_from=reward_from) if rejects is None else None
-        if found is not None:
-            rollouts, trie = found[1].rollouts, found[1].trie
-            run.read = run.kept = rollouts.n
-        else:
-            rollouts, trie, _ = read_rollouts(files or [], run, reward_from=reward_from)
         wanted = None if radius is None or radius == "auto" else number("--radius", radius)
         config = Config(tau=tau, map=map_, radius="auto" if radius == "auto" else wanted, ratio=ratio)
-        report = measure(rollouts, trie, config)
+        report = check_files(files or [], config, reward_from, run)
         numbers = {**report.numbers, "warnings": report.warnings}
-        if found is not None:
-            found[0].begin_output()
         write_text(output, msgspec.json.encode(numbers).decode() if as_json else as_text(report))

@@ -6,7 +6,7 @@ The heavy text is never encoded again: the arrays are spliced into the original 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,7 @@ ARRAYS = {
 
 TURN_TAG = "xskill.turn/1"
 ROWS = 1 << 16
+_BLOCK = 1 << 19
 _LEVEL = 1
 """Of zstd: a tenth larger than with its usual 3, and written in four fifths of the time."""
 
@@ -186,32 +187,66 @@ def write_trajectories(
                 out.write_line(line)
 
 
-def write_turns(
-    path: str | None, to: str | None, rollouts: Rollouts, credits: Credits, head: CreditsHeader, actions: Any = None
-) -> None:
-    """Write the header and one row a turn to a file or stdout; ``actions`` as in :func:`turn_rows`."""
-    frame = turn_rows(rollouts, credits, actions)
+def write_turns(path: str | None, to: str | None, rollouts: Rollouts, credits: Credits, head: CreditsHeader) -> None:
+    """Write the header and one row a turn to a file or stdout."""
+    frame = turn_rows(rollouts, credits)
     if container_of(path, to) == "parquet":
         write_frame(path, frame, head, TURN_TAG)
         return
+    with open_lines(path) as write_lines:
+        for lines in turn_lines(frame, head):
+            write_lines(lines)
+
+
+def turn_lines(frame: Any, head: CreditsHeader) -> Iterator[bytes]:
+    """The header and the rows of :func:`turn_rows` as lines of JSON, many at a time, without what no row says."""
     empty = [name for name in frame.columns if frame[name].null_count() == frame.height]
     usual = ["n_steps"] if (frame["n_steps"] == 1).all() else []
     frame = frame.drop(empty + usual)
-    with open_lines(path) as write_line:
-        write_line(encode(head))
-        for start in range(0, frame.height, ROWS):
-            write_line(frame[start : start + ROWS].write_ndjson().rstrip("\n").encode())
+    yield encode(head)
+    for start in range(0, frame.height, ROWS):
+        yield frame[start : start + ROWS].write_ndjson().rstrip("\n").encode()
+
+
+def in_blocks(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """Lines joined to blocks of at least :data:`_BLOCK` bytes, which cost less to send than each line alone."""
+    held: list[bytes] = []
+    size = 0
+    for line in lines:
+        held.append(line)
+        size += len(line) + 1
+        if size >= _BLOCK:
+            yield b"\n".join(held)
+            held, size = [], 0
+    if held:
+        yield b"\n".join(held)
+
+
+def table_frame(
+    rollouts: Rollouts, originals: Originals, credits: Credits, actions: Any, *, per_turn: bool
+) -> tuple[Any, str]:
+    """What a table of rollouts becomes as a frame, and the contract of its rows; ``actions`` as in turn_rows."""
+    if per_turn:
+        return turn_rows(rollouts, credits, actions), TURN_TAG
+    return credited_frame(rollouts, originals, credits), tag_of(Trajectory)
 
 
 def write_frame(path: str | None, frame: Any, head: CreditsHeader | None = None, tag: str | None = None) -> None:
     """Write a frame as Parquet to a file or stdout, with the header and the rows' contract in the file's metadata."""
-    metadata = {} if head is None else {HEADER_KEY: encode(head).decode()}
-    if tag is not None:
-        metadata[SCHEMA_KEY] = tag
     if path is not None and path != "-":
         with replacing(path) as target:
-            frame.write_parquet(target.file, metadata=metadata, compression_level=_LEVEL)
+            frame.write_parquet(target.file, metadata=_metadata(head, tag), compression_level=_LEVEL)
         return
+    to_stdout(frame_bytes(frame, tag, head))
+
+
+def frame_bytes(frame: Any, tag: str | None = None, head: CreditsHeader | None = None) -> bytes:
+    """The bytes of the same Parquet file."""
     buffer = io.BytesIO()
-    frame.write_parquet(buffer, metadata=metadata, compression_level=_LEVEL)
-    to_stdout(buffer.getbuffer())
+    frame.write_parquet(buffer, metadata=_metadata(head, tag), compression_level=_LEVEL)
+    return buffer.getvalue()
+
+
+def _metadata(head: CreditsHeader | None, tag: str | None) -> dict[str, str]:
+    metadata = {} if head is None else {HEADER_KEY: encode(head).decode()}
+    return metadata if tag is None else {**metadata, SCHEMA_KEY: tag}

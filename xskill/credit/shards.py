@@ -10,12 +10,10 @@ from __future__ import annotations
 
 import io
 import os
-import pickle
 import shutil
-import signal
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import IO, Any
@@ -25,7 +23,7 @@ import msgspec
 from xskill.credit.methods import Config, Credits, run_method
 from xskill.credit.output import credited_lines, per_step
 from xskill.errors import XskillError
-from xskill.process.fork import end_with, may_fork
+from xskill.process.child import Child, ChildDied, may_fork, open_child
 from xskill.rollouts.arrays import Rollouts
 from xskill.rollouts.load import read_part
 from xskill.rollouts.original_records import Originals
@@ -46,7 +44,7 @@ class _Question(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class PartSummary:
-    """What one part holds."""
+    """What one part of the file holds, or several together."""
 
     config: dict[str, Any]
     stats: dict[str, Any]
@@ -77,25 +75,25 @@ def credit_in_parts(
         begin: gets credits whose ``stats`` are those of all parts, once all is computed; gives what writes bytes.
 
     Returns:
-        What was found over all parts; None, with nothing written, when one process should do it.
+        What all parts hold together; None, with nothing written, when one process should do it.
     """
     cuts = cut(name, jobs)
     if cuts is None:
         return None
-    with _children(name, config, reward_from, cuts[1:]) as children:
+    with _workers(name, config, reward_from, cuts[1:]) as workers:
         try:
             rollouts, originals, credits = _credit(name, config, reward_from, cuts[0])
         except XskillError:
             return None
-        parts = [_found(rollouts, credits), *(child.found() for child in children)]
+        parts = [_part_of(rollouts, credits), *(worker.part() for worker in workers)]
         merged = _merge([part for part in parts if part is not None])
         if any(part is None for part in parts) or merged is None:
             return None
         write = begin(replace(credits, stats=merged.stats))
         for line in credited_lines(rollouts, originals, credits):
             write(line)
-        for child in children:
-            child.copy(write)
+        for worker in workers:
+            worker.copy(write)
     return merged
 
 
@@ -141,10 +139,10 @@ def _credit(name: str, config: Config, reward_from: Any, span: tuple[int, int]) 
 
 def _open_part(name: str, start: int, stop: int) -> Input:
     file = open(name, "rb", buffering=0)  # noqa: SIM115 - closed with the part
-    return Input(name, "text", io.BufferedReader(_Part(file, start, stop), 1 << 18), None, lambda: 0, None)
+    return Input(name, "text", io.BufferedReader(_Span(file, start, stop), 1 << 18), None, lambda: 0, None)
 
 
-class _Part(io.RawIOBase):
+class _Span(io.RawIOBase):
     """The bytes of a file from ``start`` to ``stop``."""
 
     def __init__(self, file: Any, start: int, stop: int) -> None:
@@ -165,60 +163,41 @@ class _Part(io.RawIOBase):
         super().close()
 
 
-class _Child:
-    """A forked process that credits one part: it tells what it found, then writes its lines to a temporary file."""
+def _work(
+    _: Iterator[Any], credit: Callable[[], tuple[Rollouts, Originals, Credits]], lines: IO[bytes]
+) -> Iterator[PartSummary]:
+    """In a child: credit one part, say what it holds, then write its lines to a temporary file."""
+    rollouts, originals, credits = credit()
+    yield _part_of(rollouts, credits)
+    for line in credited_lines(rollouts, originals, credits):
+        lines.write(line + b"\n")
+    lines.flush()
 
-    def __init__(self, work: Callable[[], tuple[Rollouts, Originals, Credits]]) -> None:
-        self._lines = tempfile.TemporaryFile(buffering=1 << 20)  # noqa: SIM115 - closed by end()
-        self._read, write = os.pipe()
-        parent = os.getpid()
-        self.pid = os.fork()
-        if self.pid == 0:
-            os.close(self._read)
-            end_with(parent)
-            self._run(work, write)
-        os.close(write)
-        self._answer = os.fdopen(self._read, "rb")
 
-    def _run(self, work: Callable[[], tuple[Rollouts, Originals, Credits]], write: int) -> None:
-        """In the child; never returns, and leaves without the parent's clean-up."""
-        status = 1
-        try:
-            with os.fdopen(write, "wb") as answer:
-                rollouts, originals, credits = work()
-                pickle.dump(_found(rollouts, credits), answer)
-                answer.flush()
-                for line in credited_lines(rollouts, originals, credits):
-                    self._lines.write(line + b"\n")
-                self._lines.flush()
-                status = 0
-        finally:
-            os._exit(status)
+@dataclass(frozen=True, slots=True)
+class _Worker:
+    """A child that credits one part, and the temporary file to which it writes: it may not wait for its turn."""
 
-    def found(self) -> PartSummary | None:
+    child: Child
+    lines: IO[bytes]
+
+    def part(self) -> PartSummary | None:
         """What the part holds; None when the child gave up."""
         try:
-            found: PartSummary = pickle.load(self._answer)
-        except EOFError:
+            part: PartSummary = next(self.child)
+        except Exception:  # whatever it is, one process meets it again and explains it
             return None
-        return found
+        return part
 
     def copy(self, write: Callable[[bytes], None]) -> None:
         """Write the child's lines on, when it has finished."""
-        _, status = os.waitpid(self.pid, 0)
-        self.pid = 0
-        if status != 0:
-            raise XskillError("a process that wrote a part of the output failed (disk full?)")
-        self._lines.seek(0)
-        shutil.copyfileobj(self._lines, _Lines(write), 1 << 20)
-
-    def end(self) -> None:
-        """Stop the child if it still runs."""
-        if self.pid:
-            os.kill(self.pid, signal.SIGKILL)
-            os.waitpid(self.pid, 0)
-        self._answer.close()
-        self._lines.close()
+        try:
+            for _ in self.child:
+                pass
+        except (ChildDied, OSError):
+            raise XskillError("a process that wrote a part of the output failed (disk full?)") from None
+        self.lines.seek(0)
+        shutil.copyfileobj(self.lines, _Lines(write), 1 << 20)
 
 
 class _Lines:
@@ -238,18 +217,18 @@ class _Lines:
 
 
 @contextmanager
-def _children(name: str, config: Config, reward_from: Any, spans: list[tuple[int, int]]) -> Iterator[list[_Child]]:
-    children: list[_Child] = []
-    try:
+def _workers(name: str, config: Config, reward_from: Any, spans: list[tuple[int, int]]) -> Iterator[list[_Worker]]:
+    """A worker for each span of the file; they end with the block."""
+    with ExitStack() as stack:
+        workers: list[_Worker] = []
         for span in spans:
-            children.append(_Child(partial(_credit, name, config, reward_from, span)))
-        yield children
-    finally:
-        for child in children:
-            child.end()
+            lines = stack.enter_context(tempfile.TemporaryFile(buffering=1 << 20))
+            child = stack.enter_context(open_child(_work, partial(_credit, name, config, reward_from, span), lines))
+            workers.append(_Worker(child, lines))
+        yield workers
 
 
-def _found(rollouts: Rollouts, credits: Credits) -> PartSummary:
+def _part_of(rollouts: Rollouts, credits: Credits) -> PartSummary:
     return PartSummary(credits.config, credits.stats, rollouts.questions, list(per_step(rollouts, credits)))
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from typing import Literal, Protocol, TypeVar
+
+from xskill.process.pool import open_pool
 
 T = TypeVar("T")
 
@@ -22,6 +25,26 @@ class Engine(Protocol):
         """
 
 
+@dataclass(frozen=True, slots=True)
+class Local:
+    """``jobs`` processes of this machine for each call; with one, none is started. Nothing is kept between calls."""
+
+    jobs: int = 1
+
+    def map(self, task: Callable[[int], T], n: int) -> list[T]:
+        """See :class:`Engine`."""
+        parts = shares(n, self.jobs)
+        if len(parts) <= 1:
+            return run_share(task, range(n))
+        with open_pool(len(parts)) as pool:
+            running = [pool.submit(run_share, task, part) for part in parts]
+            return in_order([pool.result(call) for call in running], n)
+
+
+ONE = Local()
+"""One process: this one."""
+
+
 def open_engine(name: Name, jobs: int | None) -> AbstractContextManager[Engine]:
     """The engine of this name; what it started ends with the block.
 
@@ -36,8 +59,6 @@ def open_engine(name: Name, jobs: int | None) -> AbstractContextManager[Engine]:
         from xskill.engines.ray import open_ray
 
         return open_ray(jobs)
-    from xskill.engines.local import Local
-
     return nullcontext(Local(1 if jobs is None else jobs))
 
 

@@ -8,8 +8,7 @@ from typing import Any
 
 import msgspec
 
-from xskill.engines import Engine
-from xskill.engines.local import ONE
+from xskill.engines import ONE, Engine
 from xskill.mine.association import stratify
 from xskill.mine.corpus import CodedCorpus
 from xskill.mine.nodes import describe

@@ -18,8 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from xskill.array_types import Ints32
-from xskill.engines import Engine
-from xskill.engines.local import ONE
+from xskill.engines import ONE, Engine
 from xskill.errors import NoSuccess
 from xskill.mine.corpus import CodedCorpus, Labels
 from xskill.mine.held_out import Scores, score

@@ -50,6 +50,20 @@ def clear_bars() -> None:
         clear()
 
 
+@contextlib.contextmanager
+def silenced() -> Iterator[None]:
+    """What is written to standard error while the block runs, be it by a library in C, goes nowhere."""
+    before = os.dup(2)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    os.close(nowhere)
+    try:
+        yield
+    finally:
+        os.dup2(before, 2)
+        os.close(before)
+
+
 _DESCRIPTOR = re.compile(r"/dev/(stdout|stderr)\Z|/(?:dev|proc/self)/fd/(\d+)\Z")
 _STANDARD = {"stdout": 1, "stderr": 2}
 
@@ -75,8 +89,8 @@ def descriptor_of(path: str) -> int | None:
 
     Whoever opens the name itself may get another open file, at its beginning.
     """
-    found = _DESCRIPTOR.match(path)
-    return None if found is None else int(found[2] or _STANDARD[found[1]])
+    match = _DESCRIPTOR.match(path)
+    return None if match is None else int(match[2] or _STANDARD[match[1]])
 
 
 def to_stdout(data: Any) -> None:

@@ -182,6 +182,8 @@ class Gather:
         self._pending = []
 
     def _add(self, name: str, values: list[Any]) -> None:
+        # Packed doubles are the bytes of the later array, and hold eight bytes a number where a list holds 32. A null
+        # that is written out is seldom: it is looked for only once packing has failed.
         form = f"{len(values)}d"
         try:
             self._numbers[name] += struct.pack(form, *values)
@@ -191,6 +193,8 @@ class Gather:
 
     def add_texts(self, actions: list[str], observations: list[str | None]) -> None:
         """Intern the texts of the next steps of the last head's question (a table a question is small, so fast)."""
+        # The code of a text is the number of the first step that has it, so ``setdefault`` with the step's own number
+        # both finds and enters it. Eight bytes stand for each step, hence the number of the next one.
         first = len(self._action) // 8
         steps = range(first, first + len(actions))
         form = f"{len(actions)}q"
@@ -208,6 +212,8 @@ class Gather:
         place: tuple[str, int],
     ) -> None:
         """Take what is not in the steps of one trajectory; they follow."""
+        # Steps wait for the end of their question, since the tables of texts are those of one question. A long one is
+        # taken in between, so that its records are still in the cache.
         question = self._questions.setdefault(question_id, len(self._questions))
         if question != self._current or len(self._pending) > _WAITING:
             self.flush()
@@ -222,6 +228,7 @@ class Gather:
 
     def _begin(self, question: int) -> None:
         """Make ``question`` the current one."""
+        # Codes stay valid when the texts are forgotten. But a question that came again would give its texts new codes.
         if not self._hold_texts and self._current >= 0:
             if question < len(self._seen):
                 raise BadRecord("a question in two parts", path="question_id")
@@ -241,6 +248,7 @@ class Gather:
         """The arrays of everything taken."""
         self.flush()
         ids, questions, rewards, initial, sizes, place = zip(*self._heads, strict=True) if self._heads else [()] * 6
+        # ``frombuffer`` takes the packed bytes as they are: there is no copy of what the steps hold.
         question = np.asarray(questions, np.int64)
         return assemble(
             ids=list(ids),
@@ -259,6 +267,7 @@ class Gather:
         )
 
     def _find_parents(self, question: Ints64) -> tuple[Ints64, Ints64]:
+        # Only now: a parent may stand behind its branches. The loop is over the branches alone.
         parent = np.full(len(question), NO_PARENT, np.int64)
         turn = np.zeros(len(question), np.int64)
         for i, (name, first) in self._parents.items():

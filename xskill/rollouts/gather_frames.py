@@ -40,6 +40,7 @@ def is_plain(frame: pl.DataFrame) -> bool:
     if any(frame[name].null_count() for name in ("id", "question_id", "steps")):
         return False
     parent = frame["parent"].struct
+    # A struct without a parent is a null in both fields, so a null in one alone is a broken link.
     half = parent.field("id").is_null() != parent.field("turn").is_null()
     return not half.any() and not (parent.field("turn") < 0).any()
 
@@ -66,6 +67,8 @@ def add_frame(frame: pl.DataFrame, steps: pl.DataFrame, gather: Gather, place: t
     names, questions = frame["id"].to_list(), frame["question_id"].to_list()
     initial = frame["initial_observation"].to_list()
     actions, observations = steps["action"].to_list(), steps["observation"].to_list()
+    # Numbers go over as whole columns, further down. Texts must become codes of their question, so they are Python
+    # strings here, which is most of the time; the steps of a row are a slice of them.
     good: list[int] = []
     start = 0
     for i, n_steps in enumerate(frame["steps"].list.len().to_list()):
@@ -79,6 +82,7 @@ def add_frame(frame: pl.DataFrame, steps: pl.DataFrame, gather: Gather, place: t
             continue
         gather.add_texts(actions[first:start], observations[first:start])
         good.append(i)
+    # The arrays hold the steps of good rows only: those of refused ones are cut out of the columns, if there are any.
     if len(good) < frame.height:
         steps = steps_of(frame[good])
     gather.add_numbers(numbers_of(steps))
@@ -89,6 +93,7 @@ def has_json(frame: pl.DataFrame, steps: pl.DataFrame) -> bool:
     """Whether what should be JSON text in a plain frame is that of an object in every row."""
     columns = [table["extra"] for table in (frame, steps) if table.schema.get("extra") == pl.String]
     try:
+        # Few texts are met often, so each is decoded once.
         for text in chain(*(column.drop_nulls().unique() for column in columns)):
             _decode_object(text)
     except (msgspec.MsgspecError, RecursionError):

@@ -95,13 +95,18 @@ def build(rollouts: Rollouts, identity: Ints64 | None = None) -> Trie:
     at = rollouts.question
     alone_from = np.zeros(rollouts.n, np.int64)
     while True:
+        # ``active`` are the trajectories that still share their node with another; ``at`` is the node of each. One
+        # round makes one level for all questions: two sorts of the active turns, and no Python object for each.
         goes_on = lengths[active] > depth
         active, at = active[goes_on], at[goes_on]
         if not len(active):
             break
         turn = start[active] + depth
+        # First pairs of (node, action), which are the groups, then pairs of (group, observation), which are the nodes
+        # of the next level. Codes of texts compare within a question only; a node belongs to one, so a pair does, too.
         _, taken, group = _distinct(at, actions[turn])
         count, sample, inverse = _distinct(group, observations[turn])
+        # ``sample`` holds one active trajectory for each new node, ``inverse`` the new node of each trajectory.
         parents.append(at[sample])
         depths.append(np.full(len(sample), depth + 1))
         shareds.append(count)
@@ -114,10 +119,13 @@ def build(rollouts: Rollouts, identity: Ints64 | None = None) -> Trie:
         n_nodes += len(sample)
         n_groups += len(taken)
         depth += 1
+        # Whoever is alone on its node cannot meet another one below it: the rest of its turns is a chain. So the loop
+        # ends at the depth of the last shared node, and not at that of the longest trajectory.
         alone_from[active] = depth
         crowded = count[inverse] > 1
         active, at = active[crowded], at[crowded]
 
+    # All chains at once: each of their turns is a node of its own, and the node before it is that of the turn before.
     chain = np.flatnonzero(rollouts.position >= np.repeat(alone_from, lengths))
     node[chain] = n_nodes + np.arange(len(chain))
     before = node[chain - 1]  # a chain never starts at a trajectory's first turn: level 1 holds all of those
@@ -138,6 +146,8 @@ def build(rollouts: Rollouts, identity: Ints64 | None = None) -> Trie:
 
 def _distinct(first: Ints64, second: Ints64) -> tuple[Ints64, Ints64, Ints64]:
     """The distinct pairs, sorted: how often each occurs, where it does, and which one each position has."""
+    # One number for each pair, so that one sort of integers does: both are below the number of steps, and the square of
+    # that fits into 64 bits up to two thousand million steps. The sort is stable: the first of equals is the sample.
     pairs = first * (int(second.max()) + 1) + second
     order = np.argsort(pairs, kind="stable")
     ascending = pairs[order]
@@ -164,6 +174,7 @@ def root_ancestor(rollouts: Rollouts) -> Ints64:
 
 def _far_up(rollouts: Rollouts) -> Ints64:
     """[n] where the chain of parent links above each trajectory starts; one in the cycle that it leads into, if any."""
+    # A trajectory without a parent is its own ancestor, so that a chain that has arrived stays where it is.
     ancestor = np.where(rollouts.parent >= 0, rollouts.parent, np.arange(rollouts.n))
     for _ in range(max(1, rollouts.n).bit_length()):  # each round doubles how far up it looks
         ancestor = ancestor[ancestor]
@@ -179,6 +190,7 @@ def origin(rollouts: Rollouts) -> Ints64:
     """[T] the turn at which each turn was generated: its own, or the ancestor's turn that it is a copy of."""
     root_ancestor(rollouts)
     who, position = rollouts.trajectory, rollouts.position
+    # Each round takes all copied turns one generation up; there are as many rounds as generations, which are few.
     while True:
         copied = (position < rollouts.parent_turn[who]) & (rollouts.parent[who] >= 0)
         if not copied.any():
@@ -218,6 +230,8 @@ def _misfits(rollouts: Rollouts, trie: Trie) -> tuple[Ints64, Ints64, Ints64, In
     cyclic = np.empty(0, np.int64)
     if (rollouts.parent >= np.arange(rollouts.n)).any():  # no cycle while parents stand before their branches
         cyclic = np.flatnonzero(rollouts.parent[_far_up(rollouts)] >= 0)
+    # Two trajectories share all turns up to one exactly if that one turn is the same node, so a link is checked by its
+    # last copied turn alone. Those for which there is no such turn are left out: they are misfits already.
     linked = np.flatnonzero((rollouts.parent >= 0) & (wanted > 0) & (wanted <= lengths))
     fits = lengths[rollouts.parent[linked]] >= wanted[linked]
     linked, short_parent = linked[fits], linked[~fits]

@@ -1,8 +1,8 @@
 """Whole Parquet files of rollouts into flat arrays at once, without an object a row or a step.
 
-polars reads the files here in this very process, so only a process that may fall does this (see
-:mod:`xskill.rollouts.read_apart`), and it takes nothing but what our writer leaves: where anything is odd the answer is
-None, and :func:`xskill.rollouts.load.read_rollouts` reads, explains or refuses the files row by row.
+polars reads the files in this very process, so only a child process does this (see :mod:`xskill.rollouts.read_apart`).
+It takes nothing but what our writer leaves: where anything is odd the answer is None, and
+:func:`xskill.rollouts.load.read_rollouts` reads, explains or refuses the files row by row.
 """
 
 from __future__ import annotations
@@ -70,9 +70,11 @@ def read_table(
     links = _links(frame, question)
     if links is None:
         return None
+    # Texts stay where polars has them: what equals what is all that trees need, and codes by question say that.
     n_steps = frame["steps"].list.len().to_numpy().astype(np.int64)
     question_of_step = np.repeat(question, n_steps)
     action, observation = (_first_equal(question_of_step, steps[name]) for name in ("action", "observation"))
+    # Only a method that compares texts gets tables of them, which hold a Python string for each distinct one.
     reward = frame["reward" if reward_from == "reward" else "success"].cast(pl.Float64)
     sizes = [one.height for one in frames if one is not None]
     tables = (
@@ -118,13 +120,18 @@ def _read(path: str, columns: list[str] | None) -> pl.DataFrame | None:
 
 def _first_equal(groups: Ints64, texts: pl.Series) -> Ints64:
     """[n] the first row with the same group and text as each row."""
+    # Rows with one key stand together after the sort, in their order, since it is stable; the first of each run is the
+    # first equal row. It costs one sort of 64-bit numbers, whatever the length of the texts.
     keys = texts.hash().to_numpy() ^ (groups.astype(np.uint64) * _ODD)
     order = np.argsort(keys, kind="stable")
     ascending = keys[order]
     begins = np.ones(len(keys), bool)
     begins[1:] = ascending[1:] != ascending[:-1]
     first = np.empty(len(keys), np.int64)
+    # The position of the last beginning at or before each place is the position of the run's first row.
     first[order] = order[np.maximum.accumulate(np.where(begins, np.arange(len(keys)), 0))]
+    # A hash may be wrong, and a crafted file can make it so: each row is compared with its first one, in one pass over
+    # the texts, and the slow exact way is taken if any differs.
     if (groups[first] != groups).any() or texts.gather(first).ne_missing(texts).any():  # two of them with one key
         rows = pl.DataFrame({"group": groups, "text": texts}).with_row_index("row")
         first = rows.select(pl.col("row").first().over("group", "text")).to_series().to_numpy().astype(np.int64)
@@ -142,6 +149,8 @@ def _links(frame: pl.DataFrame, question: Ints64) -> tuple[Ints64, Ints64] | Non
     """[n] parent and parent_turn of :class:`Rollouts`; None when an id is twice in a question."""
     parent = frame["parent"].struct
     linked = np.flatnonzero(parent.field("id").is_not_null().to_numpy())
+    # Ids and the names of parents go through one search: a name's first equal row is the parent, if it is among the
+    # ids (the first n rows), and an orphan's else. An id whose first equal row is another one occurs twice.
     names = pl.concat([frame["id"], parent.field("id").gather(linked)])
     first = _first_equal(np.concatenate([question, question[linked]]), names)
     n = frame.height

@@ -71,10 +71,10 @@ class Inflate(io.RawIOBase):
         if not self._input.strip(b"\0"):
             return False
         if self._gzip:
-            known = self._input.startswith(GZIP)
+            compressed = self._input.startswith(GZIP)
         else:
-            known = self._input.startswith(ZSTD) or self._input.startswith(_ZSTD_SKIPPABLE)
-        if not known:
+            compressed = self._input.startswith(ZSTD) or self._input.startswith(_ZSTD_SKIPPABLE)
+        if not compressed:
             self._warn(f"{self._name}: bytes after the end of the {self._word} data were ignored")
             self._input = b""
             while self._raw.read(_CHUNK):

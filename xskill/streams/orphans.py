@@ -13,7 +13,7 @@ R = TypeVar("R", bound=Any)
 
 
 def tell_orphans(records: Iterable[R], run: Run, lost: str) -> Iterator[R]:
-    """Pass trajectories on; at the end the run is told how many branches stood without their parent.
+    """Pass trajectories on; at the end the run says how many branches stood without their parent.
 
     Args:
         records: trajectories, or a part of them with ``id``, ``question_id`` and ``parent``.
@@ -27,7 +27,7 @@ def tell_orphans(records: Iterable[R], run: Run, lost: str) -> Iterator[R]:
             parents.append(hash((record.question_id, record.parent.id)))
         yield record
     if parents:
-        known = set(here)
-        n = sum(parent not in known for parent in parents)
+        present = set(here)
+        n = sum(parent not in present for parent in parents)
         if n:
             run.note(f"{n:,} branches without their parent in the input: the steps that they copied {lost}")

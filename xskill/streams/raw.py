@@ -111,8 +111,8 @@ def second_header(record: RawRecord) -> BadData:
 
 def _cut_header(header: bytes, n: int) -> bytes:
     """The header of the first ``n`` nodes: as many, and no word of what all nodes make of the corpus."""
-    found = _N_NODES.search(header)
-    if found is None or int(found.group(1)) <= n:
+    count = _N_NODES.search(header)
+    if count is None or int(count.group(1)) <= n:
         return header
     return _SYMBOLS.sub(b"", _N_NODES.sub(b'"n_nodes":%d' % n, header, count=1), count=1)
 

@@ -142,7 +142,7 @@ class Run:
         """Call after the last input: an empty one among several is only said.
 
         Args:
-            files: the inputs, where they were not told by :meth:`end_input`.
+            files: the inputs, where :meth:`end_input` was not called for each.
 
         Raises:
             NoRecord: there was no record at all.

@@ -1,4 +1,4 @@
-"""Inputs: stdin or files, decompressed, with the container told by their first bytes."""
+"""Inputs: stdin or files, decompressed, whose first bytes say which container they are."""
 
 from __future__ import annotations
 

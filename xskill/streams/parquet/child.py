@@ -1,20 +1,16 @@
-"""The process that reads untrusted Parquet: polars may abort on a crafted file, so it aborts alone.
-
-Run as ``python -m xskill.streams.parquet.child FILE COLUMNS_JSON``. It answers on stdout with
-frames of one letter, an 8-byte length and a body: ``K`` the contract of the rows, ``C`` the names of all columns as a
-JSON list, ``M`` the header text of the file (contract and header may be empty), ``F`` an Arrow IPC stream of up to
-:data:`ROWS` rows, ``E`` the reason of a failure, ``Z`` the end.
-"""
+"""What a child process does that reads untrusted Parquet: polars may abort on a crafted file, so it aborts alone."""
 
 from __future__ import annotations
 
 import io
-import json
 import os
 import resource
-import struct
-import sys
-from typing import Any, BinaryIO
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from xskill.errors import BadRecord
+from xskill.process.standard import silenced
 
 ROWS = 8192
 _LEAST_MEMORY = 4 << 30
@@ -24,29 +20,56 @@ SCHEMA_KEY = "xskill.schema"
 """Key of the file's metadata that names the contract of its rows; a file without rows has no other word for it."""
 
 
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What can be said of a file before its rows are read."""
+
+    contract: str
+    """Of the rows; empty in a foreign table."""
+    columns: list[str]
+    """Names of all columns."""
+    header: str
+    """Our header line; empty when the file's metadata holds none."""
+
+
 def limit_memory(*paths: str) -> tuple[int, int]:
-    """Bound the address space of this process by what files of this size explain; gives the limits there were."""
+    """Bound the address space of this process by what files of this size explain; gives the limits there were.
+
+    A process that dies of it leaves no core file.
+    """
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     before = resource.getrlimit(resource.RLIMIT_AS)
     limit = _LEAST_MEMORY + _MEMORY_PER_BYTE * sum(map(os.path.getsize, paths))
     resource.setrlimit(resource.RLIMIT_AS, (limit, before[1]))
     return before
 
 
-def _send(out: BinaryIO, letter: bytes, body: bytes) -> None:
-    out.write(letter + struct.pack("<Q", len(body)))
-    out.write(body)
+def read(_: Iterator[Any], path: str, wanted: Sequence[str] | None) -> Iterator[Head | bytes]:
+    """In the child: yield the head of a file, and then its rows as Arrow IPC streams of up to :data:`ROWS` rows.
+
+    Args:
+        path: of the file.
+        wanted: names of the columns to read (those that exist); None is all.
+
+    Raises:
+        BadRecord: polars refuses the file, or panics.
+    """
+    limit_memory(path)
+    with silenced():
+        try:
+            yield from _read(path, wanted)
+        except BaseException as error:  # a panic of polars is no Exception
+            raise BadRecord(f"not usable as Parquet: {_first_line(error)}") from None
 
 
-def read(path: str, wanted: list[str] | None, out: BinaryIO) -> None:
-    """Send the file as frames to ``out``; ``wanted`` names the columns to read (those that exist), None is all."""
+def _read(path: str, wanted: Sequence[str] | None) -> Iterator[Head | bytes]:
     import polars as pl
 
     metadata = pl.read_parquet_metadata(path)
     lazy = pl.scan_parquet(path)
     schema = lazy.collect_schema()
-    _send(out, b"K", (metadata.get(SCHEMA_KEY) or _first_tag(lazy, schema)).encode())
-    _send(out, b"C", json.dumps(schema.names()).encode())
-    _send(out, b"M", metadata.get(HEADER_KEY, "").encode())
+    contract = metadata.get(SCHEMA_KEY) or _first_tag(lazy, schema)
+    yield Head(contract, schema.names(), metadata.get(HEADER_KEY, ""))
     if wanted is not None:
         lazy = lazy.select([name for name in wanted if name in schema])
     for frame in lazy.collect_batches(chunk_size=ROWS, maintain_order=True):
@@ -55,8 +78,11 @@ def read(path: str, wanted: list[str] | None, out: BinaryIO) -> None:
             body = io.BytesIO()
             # In its newest form polars would send all strings of the row group with every slice of it.
             frame.write_ipc_stream(body, compat_level=pl.CompatLevel.oldest())
-            _send(out, b"F", body.getvalue())
-    _send(out, b"Z", b"")
+            yield body.getvalue()
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).split("\n", 1)[0].encode("utf-8", "replace").decode()
 
 
 def _check_dates(frame: Any) -> None:
@@ -75,22 +101,3 @@ def _first_tag(lazy: Any, schema: Any) -> str:
         if first and first[0]:
             return str(first[0])
     return "xskill.trajectory/1" if "id" in schema and "actions" in schema else ""
-
-
-def main() -> int:
-    """Entry of the process."""
-    path, wanted = sys.argv[1], json.loads(sys.argv[2])
-    limit_memory(path)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    with open(1, "wb", closefd=False) as out:  # sys.stdout may be without a buffer, and write in parts
-        try:
-            read(path, wanted, out)
-        except BrokenPipeError:
-            os._exit(0)
-        except BaseException as error:  # a panic of polars is no Exception
-            _send(out, b"E", str(error).split("\n", 1)[0].encode("utf-8", "replace"))
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -64,17 +64,17 @@ class Column(msgspec.Struct, frozen=True):
 @cache
 def columns_of(kind: Any) -> tuple[Column, ...]:
     """Columns of a contract, in field order."""
-    found: list[Column] = []
+    columns: list[Column] = []
     hints = typing.get_type_hints(kind)
     for field in msgspec.structs.fields(kind):
         name, inner, default = field.name, _without_null(hints[field.name]), _default(field)
         if _number_or_list(inner):
-            found.append(Column(name, name, name, Shape(pl.Float64), default, None, True))
-            found.append(Column(name, name, name + TOKENS, _list_of(Shape(pl.Float64)), default, None, True))
+            columns.append(Column(name, name, name, Shape(pl.Float64), default, None, True))
+            columns.append(Column(name, name, name + TOKENS, _list_of(Shape(pl.Float64)), default, None, True))
         else:
             key, shape = field.encode_name, _shape(inner)
-            found.append(Column(name, key, key, shape, default, _usual(default, shape)))
-    return tuple(found)
+            columns.append(Column(name, key, key, shape, default, _usual(default, shape)))
+    return tuple(columns)
 
 
 @cache
@@ -107,11 +107,11 @@ def unpack(row: dict[str, Any], kind: Any) -> dict[str, Any]:
         BadRecord: a JSON text column holds no JSON.
     """
     value: dict[str, Any] = {}
-    known = named_columns(kind)
+    by_name = named_columns(kind)
     for name, cell in row.items():
         if cell is None:
             continue
-        column = known.get(name)
+        column = by_name.get(name)
         if column is None:
             value[name] = cell
         elif cell != column.usual:  # a default is left out, as in JSON lines
@@ -167,25 +167,25 @@ def misfit(schema: Mapping[str, Any], kind: Any) -> str | None:
     """The first column that cannot hold the values of ``kind``'s field; None when all can."""
     for column in columns_of(kind):
         if column.name in schema and not _fits(schema[column.name], column.shape.dtype):
-            found, wanted = (str(dtype) for dtype in (schema[column.name], column.shape.dtype))
-            return f"the column {column.name!r} is {found[:_LONGEST]}, expected {wanted[:_LONGEST]}"
+            dtype, wanted = (str(each) for each in (schema[column.name], column.shape.dtype))
+            return f"the column {column.name!r} is {dtype[:_LONGEST]}, expected {wanted[:_LONGEST]}"
     return None
 
 
-def _fits(found: Any, wanted: Any) -> bool:
-    if found in (wanted, pl.Null):
+def _fits(dtype: Any, wanted: Any) -> bool:
+    if dtype in (wanted, pl.Null):
         return True
     if wanted == pl.String:
-        return found in (pl.Categorical, pl.Enum)
+        return dtype in (pl.Categorical, pl.Enum)
     if wanted == pl.Int64:
-        return bool(found.is_integer())
+        return bool(dtype.is_integer())
     if wanted == pl.Float64:  # log-probabilities may come as numbers or as lists of them
-        return bool(found.is_numeric() or (_is_list(found) and found.inner.is_numeric()))
+        return bool(dtype.is_numeric() or (_is_list(dtype) and dtype.inner.is_numeric()))
     if isinstance(wanted, pl.List):
-        return _is_list(found) and _fits(found.inner, wanted.inner)
-    if isinstance(wanted, pl.Struct) and isinstance(found, pl.Struct):
+        return _is_list(dtype) and _fits(dtype.inner, wanted.inner)
+    if isinstance(wanted, pl.Struct) and isinstance(dtype, pl.Struct):
         inner = dict(wanted)
-        return all(name not in inner or _fits(dtype, inner[name]) for name, dtype in found)
+        return all(name not in inner or _fits(inner_dtype, inner[name]) for name, inner_dtype in dtype)
     return False
 
 

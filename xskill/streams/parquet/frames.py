@@ -151,16 +151,18 @@ def _twins_of_rows(frame: pl.DataFrame, kind: type[Any]) -> list[Any] | None:
 
 
 def _twins(fields: dict[str, pl.Series], kind: Any, n: int) -> list[Any]:
-    found: dict[str, list[Any]] = {}
+    by_field: dict[str, list[Any]] = {}
     for column in columns_of(kind):
-        values = _told(fields[column.name], column) if column.name in fields else None
+        values = _spelt_out(fields[column.name], column) if column.name in fields else None
         if values is None:
-            found.setdefault(column.field, [column.default] * n)
-        elif column.shared and column.field in found:
-            found[column.field] = [x if y is None else y for x, y in zip(found[column.field], values, strict=True)]
+            by_field.setdefault(column.field, [column.default] * n)
+        elif column.shared and column.field in by_field:
+            by_field[column.field] = [
+                x if y is None else y for x, y in zip(by_field[column.field], values, strict=True)
+            ]
         else:
-            found[column.field] = values
-    return list(map(_twin(kind), *found.values()))
+            by_field[column.field] = values
+    return list(map(_twin(kind), *by_field.values()))
 
 
 @cache
@@ -179,11 +181,10 @@ def _twin(kind: Any) -> Callable[..., Any]:
     )
 
 
-def _told(series: pl.Series, column: Column) -> list[Any] | None:
+def _spelt_out(series: pl.Series, column: Column) -> list[Any] | None:
     """The values of a column; None when all are the default.
 
-    The encoder leaves a field out of JSON when its value is the default itself, the same object; so a value that is
-    equal to the default is replaced by it.
+    A value that equals the default becomes the default object itself, by which the encoder knows what to leave out.
     """
     if series.null_count() == len(series) or (column.usual is not None and (series == column.usual).all()):
         return None

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import io
-import json
 import os
 import shutil
 import struct
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,9 +15,11 @@ from typing import Any, TypeVar
 import polars as pl
 
 from xskill.errors import BadRecord
+from xskill.process.child import ChildDied, open_child
 from xskill.records import Record, decode
 from xskill.records.contracts import type_of
 from xskill.records.names import has_tag, known_tag, tag_of, unknown_contract, where_from, wrong_stream
+from xskill.streams.parquet.child import Head, read
 from xskill.streams.parquet.columns import columns_of, lacking, misfit
 from xskill.streams.parquet.frames import records_of
 from xskill.streams.source import Input
@@ -51,18 +50,15 @@ def read_frames(
         BadRecord: no valid Parquet, one of another contract, or one that needs more memory than its size explains.
     """
     fits = kind is None or not has_tag(kind)
-    tag = ""
-    for letter, body in _answers(source, columns):
-        if letter == b"K":
-            tag = body.decode()
-            if tag and not fits and tag != tag_of(kind):
-                raise BadRecord(wrong_stream(tag, tag_of(kind), reader), file=source.name)
-        if letter == b"C" and not fits and (lost := lacking(json.loads(body), kind)):
+    with _opened(source, columns) as (head, bodies):
+        if not fits and head.contract and head.contract != tag_of(kind):
+            raise BadRecord(wrong_stream(head.contract, tag_of(kind), reader), file=source.name)
+        if not fits and (lost := lacking(head.columns, kind)):
             foreign = f"Parquet, but not of ours (no column {lost!r}); {where_from(kind, 'foreign tables')}"
-            raise BadRecord(f"no column {lost!r}" if tag else foreign, file=source.name)
-        if letter == b"M" and body:
-            take_header(body)
-        if letter == b"F":
+            raise BadRecord(f"no column {lost!r}" if head.contract else foreign, file=source.name)
+        if head.header:
+            take_header(head.header.encode())
+        for body in bodies:
             frame = pl.read_ipc_stream(io.BytesIO(body))
             if not fits and (why := misfit(frame.schema, kind)):
                 raise BadRecord(why, file=source.name)
@@ -70,22 +66,24 @@ def read_frames(
             yield frame
 
 
-def _answers(source: Input, columns: Sequence[str] | None) -> Iterator[tuple[bytes, bytes]]:
-    """What the child says of a file, up to its end."""
+@contextmanager
+def _opened(source: Input, columns: Sequence[str] | None) -> Iterator[tuple[Head, Iterator[bytes]]]:
+    """The head of a file and the Arrow IPC streams of its rows, from a child that reads it while the block runs."""
     with _plain_file(source) as path:
         check_footer(path, source.name)
-        command = [sys.executable, "-m", "xskill.streams.parquet.child", path, json.dumps(columns)]
-        child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
-        assert child.stdout is not None
-        try:
-            while (answer := _frame(child.stdout, source.name))[0] != b"Z":
-                if answer[0] == b"E":
-                    raise BadRecord(f"not usable as Parquet: {answer[1].decode()}", file=source.name)
-                yield answer
-        finally:
-            child.kill()
-            child.wait()
-            child.stdout.close()
+        with open_child(read, path, columns) as child:
+            answers = _answers(child, source.name)
+            yield next(answers), answers
+
+
+def _answers(child: Iterator[Any], name: str) -> Iterator[Any]:
+    try:
+        yield from child
+    except BadRecord as error:
+        raise error.at(name) from None
+    except ChildDied:
+        reason = "the Parquet reader gave up: the file is damaged or inflates past its memory limit"
+        raise BadRecord(reason, file=name) from None
 
 
 def read_rows(
@@ -137,7 +135,8 @@ def kind_of(source: Input) -> str:
 
     A stream is spooled to a temporary file on the way, and ``source`` then stands for that file.
     """
-    tag = next((body.decode() for letter, body in _answers(source, ["schema", "id"]) if letter == b"K"), "")
+    with _opened(source, ["schema", "id"]) as (head, _):
+        tag = head.contract
     if not tag:
         raise BadRecord(
             "Parquet, but not of ours (no `schema` column); `xskill canon` reads foreign tables", file=source.name
@@ -171,13 +170,3 @@ def check_footer(path: str, name: str) -> None:
     (footer,) = struct.unpack("<I", tail[:4])
     if footer > min(size - 12, _MAX_FOOTER):
         raise BadRecord(f"the Parquet footer claims {footer:,} bytes", file=name, byte=size - 8)
-
-
-def _frame(stream: Any, name: str) -> tuple[bytes, bytes]:
-    head = stream.read(9)
-    if len(head) == 9:
-        (length,) = struct.unpack("<Q", head[1:])
-        body = stream.read(length)
-        if len(body) == length:
-            return head[:1], body
-    raise BadRecord("the Parquet reader gave up: the file is damaged or inflates past its memory limit", file=name)
