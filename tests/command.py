@@ -60,7 +60,7 @@ def within(
     words = ["xskill", *map(str, args)]
     code = 0
     with contextlib.ExitStack() as stack:
-        stack.enter_context(mock.patch.dict(os.environ, env, clear=True))
+        stack.enter_context(mock.patch.dict(os.environ, dict(env), clear=True))
         stack.enter_context(mock.patch.object(sys, "argv", words))
         stack.enter_context(contextlib.chdir(cwd or os.getcwd()))
         stack.enter_context(_own_collector())
@@ -69,8 +69,7 @@ def within(
         try:
             main()
         except SystemExit as leaving:
-            assert leaving.code is None or isinstance(leaving.code, int), leaving.code
-            code = leaving.code or 0
+            code = int(str(leaving.code or 0))
         gc.collect()  # as at the end of a process: what was never closed is told now
     if "OPENBLAS_NUM_THREADS" not in os.environ:
         os.unsetenv("OPENBLAS_NUM_THREADS")  # main sets it behind the back of os.environ
@@ -83,6 +82,11 @@ def pipeline(command: str, cwd: Path | None = None) -> Done:
     return subprocess.run(
         ["bash", "-o", "pipefail", "-c", text], capture_output=True, env=ENVIRONMENT, cwd=cwd, timeout=120
     )
+
+
+def run_with(jobs: str) -> Callable[..., Done]:
+    """:func:`within` for ``-j 1``; more jobs need a process of its own, which has no threads and forks them."""
+    return within if jobs == "1" else xskill
 
 
 def in_text(run: Callable[..., Done]) -> Callable[..., subprocess.CompletedProcess[str]]:
@@ -153,19 +157,15 @@ def _own_streams(given: bytes) -> Iterator[list[bytes]]:
     out, err = sys.__stdout__, sys.__stderr__
     assert out is not None
     assert err is not None
-    streams = {
-        "stdin": open(0, encoding=out.encoding, errors=out.errors, closefd=False),
-        "stdout": open(1, "w", encoding=out.encoding, errors=out.errors, closefd=False),
-        "stderr": open(2, "w", 1, encoding=err.encoding, errors="backslashreplace", closefd=False),
-    }
     try:
-        with contextlib.ExitStack() as stack:
-            for name, stream in streams.items():
-                stack.enter_context(mock.patch.object(sys, name, stream))
+        with (
+            open(0, encoding=out.encoding, errors=out.errors, closefd=False) as stdin,
+            open(1, "w", encoding=out.encoding, errors=out.errors, closefd=False) as stdout,
+            open(2, "w", 1, encoding=err.encoding, errors="backslashreplace", closefd=False) as stderr,
+            mock.patch.multiple(sys, stdin=stdin, stdout=stdout, stderr=stderr),
+        ):
             yield output
     finally:
-        for stream in streams.values():
-            stream.close()
         for number, descriptor in enumerate(before):
             _become(descriptor, number)
         for thread in threads:
