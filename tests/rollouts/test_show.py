@@ -138,8 +138,9 @@ def test_a_page_escapes_everything_and_asks_for_nothing(tmp_path: Path) -> None:
 def test_a_page_of_a_deep_tree_is_no_recursion(tmp_path: Path) -> None:
     """1,000 points of choice below each other, on 3,000 turns."""
     data = [rollout("r0", "a" * 3000)] + [rollout(f"s{i}", "a" * i + "b", 0.0, ("r0", i)) for i in range(0, 3000, 3)]
+    path = write(tmp_path / "r.jsonl", data)
     for form in ((), ("--as", "html"), ("--json",)):
-        assert show(tmp_path, *form, data=data)
+        assert within("rollout", "show", "-q", path, *form).stdout
 
 
 def test_a_deep_tree_stays_readable(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.rollouts.commands import assert_ended, faulty, lines, within, write_tasks
+from tests.rollouts.commands import assert_ended, faulty, lines, within, write_tasks, xskill
 
 
 @pytest.fixture(scope="module")
@@ -29,8 +29,8 @@ def healthy(tasks: Path) -> str:
 FAULTS = {
     "die": "died with exit code 3: Traceback: out of luck",
     "kill": "was killed by signal 9 (Killed)",
-    "hang": "gave no answer within 5 s",
-    "hang-with-child": "gave no answer within 5 s",
+    "hang": "gave no answer within 3 s",
+    "hang-with-child": "gave no answer within 3 s",
     "garbage": "answered nonsense to finish: not valid JSON",
     "half": "died with exit code 0",
     "twice": "printed what nobody asked for: 'and by the way'",
@@ -44,7 +44,7 @@ FAULTS = {
 
 def timeout(fault: str) -> str:
     """Time for the healthy answers too, on a busy machine; only a hanging worker makes anyone wait for it."""
-    return "5" if "hang" in fault else "100"
+    return "3" if "hang" in fault else "100"
 
 
 @pytest.mark.parametrize("fault", FAULTS)
@@ -121,13 +121,13 @@ def test_a_hanging_worker_takes_its_children_with_it(tasks: Path, tmp_path: Path
 
 def test_a_command_that_never_works_is_given_up_at_once(tmp_path: Path) -> None:
     many = write_tasks(tmp_path / "many.jsonl", 500)
-    result = within("rollout", "expand", many, "--worker", f"{sys.executable} -c 'import nosuchthing'", timeout=20)
+    result = xskill("rollout", "expand", many, "--worker", f"{sys.executable} -c 'import nosuchthing'", timeout=20)
     assert result.returncode == 1
     assert "the worker never answered: twice: died with exit code 1: ModuleNotFoundError" in result.stderr
-    result = within("rollout", "expand", many, "--worker", "no-such-program --x")
+    result = xskill("rollout", "expand", many, "--worker", "no-such-program --x")
     assert result.returncode == 2
     assert "no program 'no-such-program' on PATH" in result.stderr
-    result = within("rollout", "expand", many, "--worker", "cat '")
+    result = xskill("rollout", "expand", many, "--worker", "cat '")
     assert result.returncode == 2
 
 
@@ -173,5 +173,5 @@ def test_all_failed(tasks: Path, tmp_path: Path) -> None:
 def test_a_worker_has_the_environment_of_the_caller(tasks: Path) -> None:
     """The command line sets a variable for its own numpy."""
     worker = 'sh -c "echo blas threads: $OPENBLAS_NUM_THREADS. >&2; exit 3"'
-    result = within("rollout", "expand", tasks, "--worker", worker)
+    result = xskill("rollout", "expand", tasks, "--worker", worker)
     assert "died with exit code 3: blas threads: ." in result.stderr

@@ -35,7 +35,7 @@ def sampler(script: Script, **options: Any) -> Sampler:
 
 def patience(fault: Fault) -> float:
     """Time for the healthy answers too, on a busy machine; only a slow server makes anyone wait for it."""
-    return 2.0 if fault == "slow" else 60.0
+    return 1.0 if fault == "slow" else 60.0
 
 
 def test_one_request_gives_all_samples_with_their_likelihoods() -> None:
