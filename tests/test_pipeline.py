@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from tests.command import pipeline, xskill
+from tests.command import pipeline, run_with, within
 
 LOGS = ("alfworld.jsonl.gz", "rollouts.jsonl.gz", "scienceworld.jsonl.gz")
 
@@ -20,7 +20,7 @@ LOGS = ("alfworld.jsonl.gz", "rollouts.jsonl.gz", "scienceworld.jsonl.gz")
 def trajectories(sample_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """All shipped environment episodes, canonicalized."""
     path = tmp_path_factory.mktemp("pipeline") / "trajectories.jsonl"
-    xskill("canon", *(sample_data / name for name in LOGS), "-o", path)
+    within("canon", *(sample_data / name for name in LOGS), "-o", path)
     return path
 
 
@@ -35,22 +35,22 @@ def test_the_pipeline_of_the_readme(sample_data: Path) -> None:
 
 def test_stats_agree_with_the_provenance_table(trajectories: Path) -> None:
     """Counts as sample_data/README.md and its sources give them; the 336 branches are 42 questions x 8."""
-    report = json.loads(xskill("stats", "--json", trajectories).stdout)
+    report = json.loads(within("stats", "--json", trajectories).stdout)
     assert report["episodes"] == 676 + 640 + 504
     assert report["steps"] == 11_394 + 11_423 + 5_307
     assert report["outcomes"] == {"successes": 379 + 551 + 264, "failures": 297 + 89 + 240, "unknown": 0}
     assert report["branches"] == 336
     assert report["environments"] == {"scienceworld": 676 + 360, "alfworld": 640 + 144}
     assert report["task_types"]["boil"]["episodes"] == 20
-    xskill("check", trajectories)
+    within("check", trajectories)
 
 
 def test_canon_of_ones_own_output_changes_nothing(trajectories: Path) -> None:
-    assert xskill("canon", trajectories).stdout == trajectories.read_bytes()
+    assert within("canon", trajectories).stdout == trajectories.read_bytes()
 
 
 def test_mine_gives_the_same_bytes_however_its_input_comes(trajectories: Path, tmp_path: Path) -> None:
-    expected = xskill("mine", trajectories).stdout
+    expected = within("mine", trajectories).stdout
     lines = trajectories.read_bytes().splitlines(keepends=True)
     random.Random(7).shuffle(lines)
     shuffled = b"".join(lines)
@@ -61,11 +61,11 @@ def test_mine_gives_the_same_bytes_however_its_input_comes(trajectories: Path, t
     }
     for name, data in forms.items():
         (tmp_path / name).write_bytes(data)
-        assert xskill("mine", tmp_path / name).stdout == expected, name
-    xskill("filter", "true", "-o", tmp_path / "x.parquet", stdin=shuffled)
-    assert xskill("mine", tmp_path / "x.parquet").stdout == expected
+        assert within("mine", tmp_path / name).stdout == expected, name
+    within("filter", "true", "-o", tmp_path / "x.parquet", stdin=shuffled)
+    assert within("mine", tmp_path / "x.parquet").stdout == expected
     for workers in ("1", "2", "3"):
-        assert xskill("mine", "-j", workers, stdin=shuffled).stdout == expected
+        assert run_with(workers)("mine", "-j", workers, stdin=shuffled).stdout == expected
 
 
 def test_canon_ends_with_its_reader(sample_data: Path) -> None:
@@ -84,10 +84,10 @@ def test_stratified_lift_leaves_the_easier_environment_out_of_it(trajectories: P
     ALFWorld succeeds in (551 + 77) / 784 episodes and the whole stream in 1,194 / 1,820: unstratified lifts
     are larger by just the quotient of the two.
     """
-    alfworld = set(json.loads(xskill("stats", "--json", _only(trajectories, "alfworld")).stdout)["task_types"])
+    alfworld = set(json.loads(within("stats", "--json", _only(trajectories, "alfworld")).stdout)["task_types"])
 
     def lifts(*options: str) -> dict[str, float]:
-        nodes = [json.loads(line) for line in xskill("mine", *options, trajectories).stdout.splitlines()[1:]]
+        nodes = [json.loads(line) for line in within("mine", *options, trajectories).stdout.splitlines()[1:]]
         return {node["id"]: node["lift"] for node in nodes if set(node["task_types"]) <= alfworld}
 
     plain, stratified = lifts("--stratify", "none"), lifts()
@@ -99,20 +99,20 @@ def test_stratified_lift_leaves_the_easier_environment_out_of_it(trajectories: P
 
 def _only(trajectories: Path, env: str) -> Path:
     path = trajectories.with_name(f"{env}.jsonl")
-    xskill("filter", f"env = '{env}'", trajectories, "-o", path)
+    within("filter", f"env = '{env}'", trajectories, "-o", path)
     return path
 
 
 def test_other_shipped_logs(sample_data: Path) -> None:
     """Values read off the files: tasks 4-7 with rewards 0, 0, 1, 0; the SWE-agent run has 11 steps and no outcome."""
-    tau = [json.loads(line) for line in xskill("canon", sample_data / "taubench_airline.json").stdout.splitlines()]
+    tau = [json.loads(line) for line in within("canon", sample_data / "taubench_airline.json").stdout.splitlines()]
     assert [(t["question_id"], t["success"], t["reward"]) for t in tau] == [
         ("4", False, 0.0),
         ("5", False, 0.0),
         ("6", True, 1.0),
         ("7", False, 0.0),
     ]
-    (swe,) = map(json.loads, xskill("canon", sample_data / "sweagent_marshmallow-1867.traj").stdout.splitlines())
+    (swe,) = map(json.loads, within("canon", sample_data / "sweagent_marshmallow-1867.traj").stdout.splitlines())
     assert len(swe["actions"]) == 11
     assert "success" not in swe
     assert swe["actions"][-1] == "submit"

@@ -1,12 +1,7 @@
-"""Run the real command."""
+"""The command with its output as text; any exit code is expected."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
+from tests import command
 
-
-def xskill(*arguments, stdin=None, cwd=None):
-    return subprocess.run(
-        [sys.executable, "-m", "xskill.cli", *map(str, arguments)], input=stdin, capture_output=True, text=True, cwd=cwd
-    )
+within = command.in_text(command.within)

@@ -8,7 +8,7 @@ import json
 import msgspec
 import pytest
 
-from tests.bank.commands import xskill
+from tests.bank.commands import within
 from xskill.bank.candidate import Caps, EditFailure, apply_edits, check_outcomes
 from xskill.bank.changes import diff
 from xskill.bank.skillbank import make_bank, read_bank, write_bank
@@ -151,11 +151,11 @@ def bank_file(tmp_path):
 
 def test_command_applies_and_diff_shows_it(bank_file, tmp_path):
     edits = lines(Edit(op="append", skill=skill("d")), Edit(op="delete", target="b"))
-    done = xskill("bank", "apply", "--bank", bank_file, stdin=edits)
+    done = within("bank", "apply", "--bank", bank_file, stdin=edits)
     assert done.returncode == 0
-    shown = xskill("bank", "diff", "--bank", bank_file, stdin=done.stdout)
+    shown = within("bank", "diff", "--bank", bank_file, stdin=done.stdout)
     assert shown.stdout.splitlines()[1:] == ["+ d [general] Title of d", "- b [general] Shared title"]
-    as_json = json.loads(xskill("bank", "diff", "--bank", bank_file, "--json", stdin=done.stdout).stdout)
+    as_json = json.loads(within("bank", "diff", "--bank", bank_file, "--json", stdin=done.stdout).stdout)
     assert [s["id"] for s in as_json["added"]] == ["d"]
 
 
@@ -164,7 +164,7 @@ def test_command_fails_loudly_and_changes_nothing(bank_file, tmp_path):
     edits = lines(
         Edit(op="append", skill=skill("d")), Edit(op="delete", target="shared title"), Edit(op="delete", target="z")
     )
-    done = xskill("bank", "apply", "--bank", bank_file, "-o", bank_file, "--report", tmp_path / "r.jsonl", stdin=edits)
+    done = within("bank", "apply", "--bank", bank_file, "-o", bank_file, "--report", tmp_path / "r.jsonl", stdin=edits)
     assert done.returncode == 65
     assert "'shared title' is the title of b, c; use an id" in done.stderr
     assert "no skill has the id or title 'z'" in done.stderr
@@ -172,7 +172,7 @@ def test_command_fails_loudly_and_changes_nothing(bank_file, tmp_path):
     rows = [json.loads(line) for line in (tmp_path / "r.jsonl").read_text().splitlines()]
     assert [row["status"] for row in rows] == ["applied", "ambiguous target", "missing target"]
     assert rows[2]["record"]["target"] == "z"
-    partial = xskill("bank", "apply", "--bank", bank_file, "-o", bank_file, "--partial", stdin=edits)
+    partial = within("bank", "apply", "--bank", bank_file, "-o", bank_file, "--partial", stdin=edits)
     assert partial.returncode == 0
     assert [s.id for s in read_bank(str(bank_file)).skills] == ["a", "b", "c", "d"]
     assert "dropped 2 (1 ambiguous target, 1 missing target)" in partial.stderr
@@ -181,25 +181,25 @@ def test_command_fails_loudly_and_changes_nothing(bank_file, tmp_path):
 @pytest.mark.parametrize("text", ["[" * 100_000, "{", "[]", '{"skills": [1]}'])
 def test_only_wants_a_report(bank_file, tmp_path, text):
     (tmp_path / "report").write_text(text)
-    done = xskill("bank", "apply", "--bank", bank_file, "--only", tmp_path / "report", stdin="")
+    done = within("bank", "apply", "--bank", bank_file, "--only", tmp_path / "report", stdin="")
     assert done.returncode == 65
     assert "no report of `xskill bank ablate --json`" in done.stderr.splitlines()[-1]
 
 
 def test_command_only_and_no_edits(bank_file):
     edits = lines(Edit(op="append", skill=skill("d")), Edit(op="append", skill=skill("e")))
-    done = xskill("bank", "apply", "--bank", bank_file, "--only", "e,zz", stdin=edits)
+    done = within("bank", "apply", "--bank", bank_file, "--only", "e,zz", stdin=edits)
     assert [json.loads(line)["id"] for line in done.stdout.splitlines()[1:]] == ["a", "b", "c", "e"]
-    empty = xskill("bank", "apply", "--bank", bank_file, stdin="")
+    empty = within("bank", "apply", "--bank", bank_file, stdin="")
     assert empty.returncode == 0
     assert empty.stdout == bank_file.read_text()
-    missing = xskill("bank", "apply", "--bank", bank_file, bank_file.parent / "no such file")
+    missing = within("bank", "apply", "--bank", bank_file, bank_file.parent / "no such file")
     assert missing.returncode == 66
     assert missing.stdout == ""
     assert "no such file" in missing.stderr
 
 
 def test_bad_edit_line_is_named(bank_file):
-    done = xskill("bank", "apply", "--bank", bank_file, stdin='{"schema":"xskill.edit/1","op":"rename"}\n')
+    done = within("bank", "apply", "--bank", bank_file, stdin='{"schema":"xskill.edit/1","op":"rename"}\n')
     assert done.returncode == 65
     assert done.stderr.startswith("xskill: -:1: op: ")

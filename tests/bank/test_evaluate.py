@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from tests.bank.commands import xskill
+from tests.bank.commands import within
 from xskill.bank.ablate import kept_skills, suspicion
 from xskill.bank.skillbank import make_bank, read_bank, write_bank
 from xskill.records import Edit, Result, Skill, decode, encode
@@ -57,7 +57,7 @@ def command(bench):
 
 def evaluate(bench, *options, bank="bank.jsonl"):
     base = ("--bank", bench / bank, "--tasks", bench / "tasks.jsonl", "--run", command(bench))
-    return xskill("bank", "evaluate", *base, *options)
+    return within("bank", "evaluate", *base, *options)
 
 
 def calls(bench):
@@ -161,15 +161,15 @@ def test_bad_tasks(bench, tasks, code, message):
 
 def test_bad_commands(bench):
     base = ("bank", "evaluate", "--bank", bench / "bank.jsonl", "--tasks", bench / "tasks.jsonl", "--run")
-    assert xskill(*base, "true {bank} {tasks}").returncode == 2
-    gone = xskill(*base, "/no/such/program {bank} {tasks} {out}")
+    assert within(*base, "true {bank} {tasks}").returncode == 2
+    gone = within(*base, "/no/such/program {bank} {tasks} {out}")
     assert gone.returncode == 1
     assert "cannot start" in gone.stderr
 
 
 def ablate(bench, *options):
     base = ("--bank", bench / "bank.jsonl", "--tasks", bench / "tasks.jsonl", "--run", command(bench))
-    return xskill("bank", "ablate", *base, "--metric", "success:max", *options)
+    return within("bank", "ablate", *base, "--metric", "success:max", *options)
 
 
 def test_ablation_tells_good_from_bad(bench):
@@ -202,7 +202,7 @@ def test_apply_only_builds_the_bank_without_the_harmful_edits(bench):
     edits.write_bytes(b"".join(encode(Edit(op="append", skill=skill(n))) + b"\n" for n in ("good", "bad")))
     assert ablate(bench, "--edits", edits, "--json", "-o", bench / "report.json").returncode == 0
     only = ("--only", bench / "report.json", "-o", bench / "n.jsonl")
-    done = xskill("bank", "apply", edits, "--bank", bench / "bank.jsonl", *only)
+    done = within("bank", "apply", edits, "--bank", bench / "bank.jsonl", *only)
     assert done.returncode == 0
     assert [s.id for s in read_bank(str(bench / "n.jsonl")).skills] == ["idle", "good"]
     assert kept_skills("a, b") == {"a", "b"}
@@ -212,6 +212,6 @@ def test_apply_only_builds_the_bank_without_the_harmful_edits(bench):
 @pytest.mark.parametrize("name", ["evaluate", "ablate"])
 def test_a_timeout_is_a_time(bench, name, seconds):
     files = ("--bank", bench / "bank.jsonl", "--tasks", bench / "tasks.jsonl", "--run", command(bench))
-    done = xskill("bank", name, *files, "--timeout", seconds)
+    done = within("bank", name, *files, "--timeout", seconds)
     assert done.returncode == 2
     assert "--timeout" in done.stderr

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from skills_ref.parser import parse_frontmatter
 from skills_ref.validator import validate
 
-from tests.bank.commands import xskill
-from tests.command import within
+from tests.bank.commands import within
 from tests.distill.corpora import cleaning
 from xskill.bank.agent_skills import MAX_NAME, folder_name, skill_folders, skill_md, write_folders
 from xskill.bank.skillbank import make_bank, read_bank, write_bank
@@ -30,8 +29,8 @@ FILES = ["alfworld_claude_style_skills", "search_claude_style_skills_search", "w
 @pytest.mark.parametrize("name", FILES)
 def test_published_files_come_back_as_they_were(shared, tmp_path, name):
     file = shared / "data" / "l_skillrl" / f"{name}.json"
-    assert xskill("bank", "import", file, "-o", tmp_path / "b.jsonl").returncode == 0
-    exported = xskill("bank", "export", tmp_path / "b.jsonl", "--as", "skillrl").stdout
+    assert within("bank", "import", file, "-o", tmp_path / "b.jsonl").returncode == 0
+    exported = within("bank", "export", tmp_path / "b.jsonl", "--as", "skillrl").stdout
     assert json.loads(exported) == json.loads(file.read_text())
     assert read_bank(str(tmp_path / "b.jsonl")) == from_skillrl(json.loads(file.read_text()))
 
@@ -120,12 +119,12 @@ BANK = b'{"schema":"xskill.bank/1","version":"v"}\n{"schema":"xskill.skill/1","i
     ],
 )
 def test_what_is_no_skillrl_file_is_told_in_one_line(data, code, message):
-    (line,) = within("bank", "import", stdin=data, check=code).stderr.decode().splitlines()
+    (line,) = within("bank", "import", stdin=data, check=code).stderr.splitlines()
     assert line.startswith(f"xskill: -: {message}")
 
 
 def test_an_empty_skillrl_file_is_an_empty_bank():
-    assert within("bank", "import", stdin=b'\xef\xbb\xbf{"general_skills": []}').stdout.count(b"\n") == 1
+    assert within("bank", "import", stdin=b'\xef\xbb\xbf{"general_skills": []}').stdout.count("\n") == 1
 
 
 def test_missing_ids_come_from_the_place():
@@ -200,22 +199,22 @@ def test_folders_are_written_whole_or_not_at_all(tmp_path):
 
 def test_export_command(tmp_path):
     write_bank(str(tmp_path / "b"), from_skillrl(SMALL))
-    assert xskill("bank", "export", tmp_path / "b", "--as", "skills").returncode == 2
-    assert xskill("bank", "export", "--bank", tmp_path / "b", "-o", tmp_path / "out").returncode == 0
+    assert within("bank", "export", tmp_path / "b", "--as", "skills").returncode == 2
+    assert within("bank", "export", "--bank", tmp_path / "b", "-o", tmp_path / "out").returncode == 0
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["avoid-d", "clean-t", "t"]
-    prompt = xskill("bank", "export", tmp_path / "b", "--as", "prompt").stdout
+    prompt = within("bank", "export", tmp_path / "b", "--as", "prompt").stdout
     assert "- **T** (gen_001): P\n  When: W" in prompt
-    shown = xskill("bank", "show", tmp_path / "b").stdout
+    shown = within("bank", "show", tmp_path / "b").stdout
     assert shown.startswith(f"bank {from_skillrl(SMALL).version} · 1 general, 1 task, 1 mistake")
-    assert json.loads(xskill("bank", "show", tmp_path / "b", "--json").stdout)["skills"][0]["id"] == "gen_001"
-    assert xskill("bank", "show", tmp_path / "b", "--skill", "zz").returncode == 2
+    assert json.loads(within("bank", "show", tmp_path / "b", "--json").stdout)["skills"][0]["id"] == "gen_001"
+    assert within("bank", "show", tmp_path / "b", "--skill", "zz").returncode == 2
 
 
 def test_import_of_damaged_files(tmp_path):
     (tmp_path / "f").write_text("{")
-    assert xskill("bank", "import", tmp_path / "f").returncode == 65
+    assert within("bank", "import", tmp_path / "f").returncode == 65
     (tmp_path / "f").write_text("")
-    assert xskill("bank", "import", tmp_path / "f").returncode == 66
+    assert within("bank", "import", tmp_path / "f").returncode == 66
     assert Path(tmp_path / "f").exists()
 
 
@@ -224,11 +223,11 @@ def test_secrets_do_not_leave(tmp_path):
     leaky = Skill(id="x", tier="general", title="Log in", principle="p", steps=[f"Log in: `login {key}`"])
     write_bank(str(tmp_path / "b"), make_bank([leaky]))
     for form in ("skillrl", "prompt"):
-        done = xskill("bank", "export", tmp_path / "b", "--as", form)
+        done = within("bank", "export", tmp_path / "b", "--as", form)
         assert key not in done.stdout
         assert "Log in: `login <redacted:" in done.stdout
         assert "redacted: 1 aws-access-key" in done.stderr
-    assert xskill("bank", "export", tmp_path / "b", "-o", tmp_path / "out").returncode == 0
+    assert within("bank", "export", tmp_path / "b", "-o", tmp_path / "out").returncode == 0
     text = (tmp_path / "out" / "log-in" / "SKILL.md").read_text()
     assert key not in text
     assert validate(tmp_path / "out" / "log-in") == []
@@ -238,14 +237,14 @@ def test_what_cannot_be_looked_through_does_not_leave(tmp_path):
     head, skill = BANK.decode().splitlines()
     deep = skill[:-1] + ',"principle":"p","zz":' + "[" * 900 + "]" * 900 + "}"
     (tmp_path / "b").write_text(f"{head}\n{deep}\n")
-    done = xskill("bank", "export", tmp_path / "b", "--as", "prompt")
+    done = within("bank", "export", tmp_path / "b", "--as", "prompt")
     assert (done.returncode, done.stdout) == (65, "")
     assert "nested too deeply to be looked through for secrets" in done.stderr.splitlines()[-1]
 
 
 def test_a_license_is_named_when_given(tmp_path):
     write_bank(str(tmp_path / "b"), from_skillrl(SMALL))
-    assert xskill("bank", "export", tmp_path / "b", "-o", tmp_path / "out", "--license", "MIT").returncode == 0
+    assert within("bank", "export", tmp_path / "b", "-o", tmp_path / "out", "--license", "MIT").returncode == 0
     for folder in (tmp_path / "out").iterdir():
         assert parse_frontmatter((folder / "SKILL.md").read_text())[0]["license"] == "MIT"
         assert validate(folder) == []
@@ -255,7 +254,7 @@ def test_a_license_is_named_when_given(tmp_path):
 def test_shipped_folders_pass_the_security_scanner(tmp_path):
     skills = distill(read_experience(cleaning(8)), None).skills
     write_bank(str(tmp_path / "b"), make_bank(skills))
-    assert xskill("bank", "export", tmp_path / "b", "-o", tmp_path / "out", "--license", "MIT").returncode == 0
+    assert within("bank", "export", tmp_path / "b", "-o", tmp_path / "out", "--license", "MIT").returncode == 0
     scan = subprocess.run(
         ["skill-scanner", "scan-all", tmp_path / "out", "--format", "json"], capture_output=True, text=True, check=True
     )

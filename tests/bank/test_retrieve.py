@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.bank.commands import xskill
+from tests.bank.commands import within
 from xskill.bank.embed import encoder
 from xskill.bank.retrieval import STOP_WORDS, build_index, retrieve
 from xskill.bank.similarity import words
@@ -131,7 +131,7 @@ def bank_file(tmp_path):
 
 
 def test_command_on_one_task(bank_file):
-    done = xskill("bank", "retrieve", "--bank", bank_file, "--task", "heat the mug", "--task-type", "heat")
+    done = within("bank", "retrieve", "--bank", bank_file, "--task", "heat the mug", "--task-type", "heat")
     assert done.returncode == 0
     sections = [line for line in done.stdout.splitlines() if line.startswith("## ")]
     assert sections == ["## General principles", "## Skills for this kind of task", "## Mistakes to avoid"]
@@ -152,7 +152,7 @@ def test_command_on_one_task(bank_file):
     ],
 )
 def test_options_that_would_be_ignored_are_refused(bank_file, options, told):
-    done = xskill("bank", "retrieve", "--bank", bank_file, *options)
+    done = within("bank", "retrieve", "--bank", bank_file, *options)
     assert (done.returncode, done.stdout) == (2, "")
     assert told in done.stderr
 
@@ -164,17 +164,17 @@ def test_a_task_that_is_nested_too_deeply_is_a_bad_record(bank_file, tmp_path):
         ["retrieve", tmp_path / "deep"],
         ["evaluate", "--tasks", tmp_path / "deep", "--run", "true {bank} {tasks} {out}"],
     ):
-        done = xskill("bank", name, "--bank", bank_file, *options)
+        done = within("bank", name, "--bank", bank_file, *options)
         assert done.returncode == 65
         assert f"{tmp_path}/deep:1: not valid JSON: nested too deeply" in done.stderr.splitlines()[-1]
 
 
 def test_a_bank_without_a_skill_is_told(tmp_path):
     write_bank(str(tmp_path / "empty.jsonl"), make_bank([]))
-    done = xskill("bank", "retrieve", "--bank", tmp_path / "empty.jsonl", "--task", "x")
+    done = within("bank", "retrieve", "--bank", tmp_path / "empty.jsonl", "--task", "x")
     assert done.returncode == 0
     assert "empty.jsonl: the bank holds no skill" in done.stderr
-    assert xskill("bank", "retrieve", "--bank", tmp_path / "empty.jsonl", "--task", "x", "-q").stderr == ""
+    assert within("bank", "retrieve", "--bank", tmp_path / "empty.jsonl", "--task", "x", "-q").stderr == ""
 
 
 def test_command_on_a_stream(bank_file):
@@ -189,7 +189,7 @@ def test_command_on_a_stream(bank_file):
             "actions": [],
         },
     ]
-    done = xskill("bank", "retrieve", "--bank", bank_file, stdin="".join(json.dumps(t) + "\n" for t in tasks))
+    done = within("bank", "retrieve", "--bank", bank_file, stdin="".join(json.dumps(t) + "\n" for t in tasks))
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     assert [row["id"] for row in rows] == ["t1", "q"]
     assert [[s["id"] for s in row["skills"]] for row in rows] == [
@@ -197,7 +197,7 @@ def test_command_on_a_stream(bank_file):
         ["g1", "g2", "h1", "h2", "m0", "m1"],
     ]
     assert rows[0]["tokens"] == -(-len(rows[0]["prompt"]) // 4)
-    bad = xskill("bank", "retrieve", "--bank", bank_file, stdin='{"task_id":"t1"}\n')
+    bad = within("bank", "retrieve", "--bank", bank_file, stdin='{"task_id":"t1"}\n')
     assert bad.returncode == 65
     assert "-:1" in bad.stderr
     assert "task" in bad.stderr

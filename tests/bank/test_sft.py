@@ -7,7 +7,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.bank.commands import xskill
+from tests.bank.commands import within
 from xskill.bank.retrieval import build_index
 from xskill.bank.sft import SYSTEM, demonstration, follow
 from xskill.bank.skillbank import make_bank, write_bank
@@ -77,11 +77,11 @@ def test_command_keeps_successes_and_refuses_held_out_episodes(tmp_path):
     failed = Trajectory(id="e2", actions=["a"], steps=[Step(action="a")], success=False)
     file = tmp_path / "e.jsonl"
     file.write_bytes(encode(EPISODE) + b"\n" + encode(failed) + b"\n")
-    done = xskill("bank", "sft", file, "--bank", tmp_path / "b")
+    done = within("bank", "sft", file, "--bank", tmp_path / "b")
     assert [json.loads(line)["id"] for line in done.stdout.splitlines()] == ["e1"]
     assert "dropped 1 (1 no success)" in done.stderr
     file.write_text(file.read_text().replace('"id":"e1"', '"id":"e1","split":"validation"'))
-    refused = xskill("bank", "sft", file, "--bank", tmp_path / "b")
+    refused = within("bank", "sft", file, "--bank", tmp_path / "b")
     assert refused.returncode == 65
     assert "episode 'e1' is marked validation" in refused.stderr
-    assert xskill("bank", "sft", file, "--bank", tmp_path / "b", "--allow-split", "validation").returncode == 0
+    assert within("bank", "sft", file, "--bank", tmp_path / "b", "--allow-split", "validation").returncode == 0

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.terminal import with_terminal_on_stdin
-from tests.command import xskill
+from tests.command import within
 from xskill.bank.skillbank import make_bank, write_bank
 from xskill.records import Skill
 
@@ -38,7 +38,7 @@ def test_text_of_a_bank_begins_no_line_of_its_own(tmp_path: Path) -> None:
     write_bank(str(old), make_bank([Skill(id="a", tier="task", task_type="kitchen", title="t", principle="p")]))
     write_bank(str(new), make_bank([Skill(id=name, **HOSTILE) for name in "ab"]))
     for words in (("show", new), ("show", new, "--skill", "a"), ("diff", new, "--bank", old)):
-        text = xskill("bank", *words).stdout.decode()
+        text = within("bank", *words).stdout.decode()
         assert "FORGED" in text
         assert not any(line.lstrip().startswith("FORGED") for line in text.splitlines())
         assert not set("\x1b\u202e\r") & set(text)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.canon.logs import LOGS, canon, write_lines
-from tests.command import xskill
+from tests.command import run_with, within
 from xskill.canon.formats.atif import own_trajectory
 from xskill.canon.formats.atif_export import to_atif
 from xskill.canon.pipeline import Totals
@@ -140,8 +140,8 @@ def test_a_record_with_every_field_comes_back_byte_by_byte(tmp_path: Path) -> No
     assert FULL.keys() == {"schema", *Trajectory.__struct_fields__}
     own = write_lines(tmp_path / "own.jsonl", FULL)
     for jobs in ("1", "2"):
-        document = xskill("canon", own, "--as", "atif", "-j", jobs).stdout
-        assert xskill("canon", "-j", jobs, stdin=document).stdout == xskill("canon", own).stdout
+        document = run_with(jobs)("canon", own, "--as", "atif", "-j", jobs).stdout
+        assert run_with(jobs)("canon", "-j", jobs, stdin=document).stdout == within("canon", own).stdout
 
 
 def test_its_document_is_valid_and_uses_what_atif_has_fields_for() -> None:
@@ -161,10 +161,10 @@ def test_any_record_comes_back(record: Trajectory) -> None:
 
 def test_mine_and_credit_see_the_same(tmp_path: Path) -> None:
     source, back = tmp_path / "own.jsonl", tmp_path / "back.jsonl"
-    xskill("canon", SAMPLES / "rollouts.jsonl.gz", "-o", source)
-    back.write_bytes(xskill("canon", stdin=xskill("canon", source, "--as", "atif").stdout).stdout)
+    within("canon", SAMPLES / "rollouts.jsonl.gz", "-o", source)
+    back.write_bytes(within("canon", stdin=within("canon", source, "--as", "atif").stdout).stdout)
     for command in ("mine", "credit"):
-        assert xskill(command, source).stdout == xskill(command, back).stdout
+        assert within(command, source).stdout == within(command, back).stdout
 
 
 def test_a_document_with_other_steps_since_is_read_as_any_other(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.canon.logs import canon, log, write_lines
-from tests.command import ENVIRONMENT, pipeline, xskill
+from tests.command import ENVIRONMENT, pipeline, run_with, within, xskill
 
 STEP = {"action": "go to fridge 1", "observation": "You arrive at fridge 1. The fridge 1 is closed."}
 
@@ -73,7 +73,7 @@ def test_any_number_of_workers_gives_the_same_bytes(tmp_path: Path) -> None:
     made = []
     for jobs in ("1", "2", "3"):
         rejects, unmatched = tmp_path / f"rejects{jobs}", tmp_path / f"unmatched{jobs}"
-        done = xskill("canon", *paths, "-j", jobs, "--rejects", rejects, "--unmatched", unmatched, check=None)
+        done = run_with(jobs)("canon", *paths, "-j", jobs, "--rejects", rejects, "--unmatched", unmatched, check=None)
         told = re.sub(r"\d+\.\d\d s\n", "", done.stderr.decode().replace(rejects.name, "rejects"))
         made.append((done.stdout, told, rejects.read_bytes(), unmatched.read_bytes(), done.returncode))
     assert made[0] == made[1] == made[2]
@@ -84,7 +84,7 @@ def test_any_number_of_workers_gives_the_same_bytes(tmp_path: Path) -> None:
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_a_missing_file_in_the_middle(tmp_path: Path, jobs: str) -> None:
     path = write_lines(tmp_path / "x.jsonl", {"steps": [STEP]})
-    done = xskill("canon", path, tmp_path / "none", path, "-j", jobs, check=66)
+    done = run_with(jobs)("canon", path, tmp_path / "none", path, "-j", jobs, check=66)
     assert len(done.stdout.splitlines()) == 1
     assert "none: no such file" in done.stderr.decode()
 
@@ -92,7 +92,7 @@ def test_a_missing_file_in_the_middle(tmp_path: Path, jobs: str) -> None:
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_a_bad_record_stops_without_rejects(tmp_path: Path, jobs: str) -> None:
     path = write_lines(tmp_path / "x.jsonl", {"steps": [STEP]}, {"steps": [{"action": 3}]}, {"steps": [STEP]})
-    done = xskill("canon", path, "-j", jobs, check=65)
+    done = run_with(jobs)("canon", path, "-j", jobs, check=65)
     assert len(done.stdout.splitlines()) == 1
     assert f"{path}:2: steps[0].action: expected a string" in done.stderr.decode()
 
@@ -102,23 +102,24 @@ def test_what_cannot_be_read_is_rejected_among_others(tmp_path: Path, jobs: str)
     path = write_lines(tmp_path / "x.jsonl", {"steps": [STEP]})
     (tmp_path / "folder").mkdir()
     names = (path, tmp_path / "folder", tmp_path / "none", path)
-    done = xskill("canon", *names, "-j", jobs, "--rejects", tmp_path / "r")
+    done = run_with(jobs)("canon", *names, "-j", jobs, "--rejects", tmp_path / "r")
     assert len(done.stdout.splitlines()) == 2
     rows = [json.loads(line) for line in (tmp_path / "r").read_text().splitlines()]
     assert [row["file"] for row in rows] == [str(tmp_path / "folder"), str(tmp_path / "none")]
     assert [row["reason"].split(";")[0] for row in rows] == ["is a directory that no format claims", "no such file"]
-    xskill("canon", tmp_path / "none", "-j", jobs, "--rejects", tmp_path / "r", check=66)  # nothing else was asked for
+    # nothing else was asked for
+    run_with(jobs)("canon", tmp_path / "none", "-j", jobs, "--rejects", tmp_path / "r", check=66)
 
 
 @pytest.mark.parametrize("empty", ["", "[]", "[\n]", '{"simulations":[]}', '{\n"runs": []\n}'])
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_a_log_without_a_record(empty: str, jobs: str) -> None:
-    assert "no record in the input" in xskill("canon", "-j", jobs, stdin=empty, check=66).stderr.decode()
+    assert "no record in the input" in run_with(jobs)("canon", "-j", jobs, stdin=empty, check=66).stderr.decode()
 
 
 def test_a_rejected_record_of_a_document_is_kept(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text(json.dumps([{"steps": [STEP]}, {"steps": [{"action": 3}]}]))
-    xskill("canon", tmp_path / "x.json", "--rejects", tmp_path / "r")
+    within("canon", tmp_path / "x.json", "--rejects", tmp_path / "r")
     row = json.loads((tmp_path / "r").read_text())
     assert json.loads(row["raw"]) == {"steps": [{"action": 3}]}
     assert row["reason"].startswith("[1].steps[0].action: ")
@@ -126,10 +127,10 @@ def test_a_rejected_record_of_a_document_is_kept(tmp_path: Path) -> None:
 
 def test_canonical_actions_without_a_schema(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "x.jsonl", {"id": "a", "actions": ["open<door>", "go<room>"]})
-    made = json.loads(xskill("canon", path).stdout)
+    made = json.loads(within("canon", path).stdout)
     assert made == {"schema": "xskill.trajectory/1", "id": "a", "actions": ["open<door>", "go<room>"]}
     raw = write_lines(tmp_path / "raw.jsonl", {"id": "a", "actions": ["open the door"]})
-    assert "--map" in xskill("canon", raw, check=65).stderr.decode()
+    assert "--map" in within("canon", raw, check=65).stderr.decode()
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
@@ -138,12 +139,12 @@ def test_options_that_met_nothing_are_told(tmp_path: Path, jobs: str) -> None:
     write_lines(tmp_path / "other", {"id": "f1", "success": True})
     write_lines(tmp_path / "right", {"id": "e1", "success": True})
     options = ("--success-if", "reward > 1 or scroe > 2", "--task-type", "domain")
-    told = xskill("canon", path, "-j", jobs, "--outcomes", tmp_path / "other", *options).stderr.decode()
+    told = run_with(jobs)("canon", path, "-j", jobs, "--outcomes", tmp_path / "other", *options).stderr.decode()
     assert "--success-if: no trajectory has a field 'scroe'" in told
     assert "--task-type: no trajectory has a field 'domain'" in told
     assert "--outcomes: none of its 1 rows has the key of a trajectory (column id)" in told
     assert "'reward'" not in told
-    assert "--" not in xskill("canon", path, "-j", jobs, "--outcomes", tmp_path / "right").stderr.decode()
+    assert "--" not in run_with(jobs)("canon", path, "-j", jobs, "--outcomes", tmp_path / "right").stderr.decode()
 
 
 def test_a_map_with_workers(tmp_path: Path) -> None:
@@ -153,7 +154,7 @@ def test_a_map_with_workers(tmp_path: Path) -> None:
     )
     assert path.stat().st_size > 1 << 20
     one, two = (
-        xskill("canon", path, "--map", "action=turns[].did", "-j", jobs, "--profile", "generic").stdout
+        run_with(jobs)("canon", path, "--map", "action=turns[].did", "-j", jobs, "--profile", "generic").stdout
         for jobs in ("1", "2")
     )
     assert one == two
@@ -162,19 +163,19 @@ def test_a_map_with_workers(tmp_path: Path) -> None:
 
 def test_a_table_out_is_the_same_as_lines(tmp_path: Path) -> None:
     source = log("traces/openai_finetune_chat.jsonl")
-    xskill("canon", source, "-o", tmp_path / "x.parquet")
-    lines = xskill("canon", source).stdout
-    again = xskill("canon", tmp_path / "x.parquet").stdout
+    within("canon", source, "-o", tmp_path / "x.parquet")
+    lines = within("canon", source).stdout
+    again = within("canon", tmp_path / "x.parquet").stdout
     assert again == lines
 
 
 def test_reading_our_own_output_changes_nothing(tmp_path: Path) -> None:
-    lines = xskill("canon", log("e_tau/taubench_gpt-4o-airline_first8.json")).stdout
-    assert xskill("canon", stdin=lines).stdout == lines
+    lines = within("canon", log("e_tau/taubench_gpt-4o-airline_first8.json")).stdout
+    assert within("canon", stdin=lines).stdout == lines
 
 
 def test_what_is_dropped_is_told(tmp_path: Path) -> None:
-    done = xskill("canon", log("f_cli_sessions/agentsessions_claude/subagent"), "--drop", "subagents, headless")
+    done = within("canon", log("f_cli_sessions/agentsessions_claude/subagent"), "--drop", "subagents, headless")
     kept = canon(log("f_cli_sessions/agentsessions_claude/subagent"))
     marks: list[str] = [mark for record in kept for mark in record.get("extra", {}).get("marks", ())]
     assert "subagent" in marks
@@ -185,10 +186,10 @@ def test_what_is_dropped_is_told(tmp_path: Path) -> None:
 def test_what_is_redacted_is_told(tmp_path: Path) -> None:
     secret = "ghp_" + "".join("aK7mQz2Xw9Rt4Ls1Vb6N"[n * 7 % 20] for n in range(36))
     path = write_lines(tmp_path / "x.jsonl", {"steps": [{"action": "look", "observation": f"the key is {secret}"}]})
-    done = xskill("canon", path)
+    done = within("canon", path)
     assert secret.encode() not in done.stdout
     assert "redacted: 1 " in done.stderr.decode()
-    assert secret.encode() in xskill("canon", path, "--redact", "none").stdout
+    assert secret.encode() in within("canon", path, "--redact", "none").stdout
 
 
 @pytest.mark.parametrize(
@@ -205,14 +206,14 @@ def test_what_is_redacted_is_told(tmp_path: Path) -> None:
     ],
 )
 def test_options_that_make_no_sense(args: tuple[str, ...], told: str) -> None:
-    done = xskill("canon", *args, stdin='{"steps":[{"action":"a"}]}', check=None)
+    done = within("canon", *args, stdin='{"steps":[{"action":"a"}]}', check=None)
     assert done.returncode in (2, 66)
     assert told in done.stderr.decode()
     assert done.stdout == b""
 
 
 def test_the_example_of_the_help_runs(tmp_path: Path, sample_data: Path) -> None:
-    text = xskill("canon", "--help").stdout.decode()
+    text = within("canon", "--help").stdout.decode()
     assert "xskill canon logs/*.jsonl | xskill mine | xskill tree show" in text
     (tmp_path / "logs").mkdir()
     for name in ("alfworld", "scienceworld"):

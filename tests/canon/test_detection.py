@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.canon.logs import canon, log, write_lines
-from tests.command import ENVIRONMENT, xskill
+from tests.command import ENVIRONMENT, within
 from xskill.canon.formats.table import FORMATS
 from xskill.errors import BadRecord
 
@@ -24,7 +24,7 @@ STEP = {"steps": [{"action": "look", "observation": "a room"}]}
 def test_names_are_distinct_and_described() -> None:
     assert len({fmt.name for fmt in FORMATS}) == len(list(FORMATS))
     assert all(fmt.description for fmt in FORMATS)
-    listed = xskill("canon", "--list-formats").stdout.decode().splitlines()
+    listed = within("canon", "--list-formats").stdout.decode().splitlines()
     assert [line.split()[0] for line in listed] == [fmt.name for fmt in FORMATS]
 
 
@@ -70,7 +70,7 @@ def test_the_source_says_where_a_record_was(tmp_path: Path) -> None:
     first, second = canon(path)
     assert second["source"] == {"format": "steps", "file": "run.jsonl", "record": 2}
     assert (first["id"], second["id"]) == ("run-1", "run-2")
-    piped = json.loads(xskill("canon", stdin=json.dumps(STEP)).stdout)
+    piped = json.loads(within("canon", stdin=json.dumps(STEP)).stdout)
     assert (piped["source"], piped["id"]) == ({"format": "steps", "record": 1}, "stdin-1")
 
 
@@ -88,7 +88,7 @@ def test_from_reads_what_detection_would_not(tmp_path: Path) -> None:
 def test_what_no_format_claims(tmp_path: Path, text: str) -> None:
     path = tmp_path / "x"
     path.write_text(text)
-    done = xskill("canon", path, check=65)
+    done = within("canon", path, check=65)
     assert b"no format that xskill knows" in done.stderr
     assert b"--map" in done.stderr
 
@@ -96,18 +96,18 @@ def test_what_no_format_claims(tmp_path: Path, text: str) -> None:
 def test_a_binary_file(tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_bytes(bytes(range(256)) * 4)
-    assert b"a binary file" in xskill("canon", path, check=65).stderr
+    assert b"a binary file" in within("canon", path, check=65).stderr
 
 
 def test_several_inputs_are_detected_one_by_one(tmp_path: Path) -> None:
     steps = write_lines(tmp_path / "s.jsonl", STEP)
     empty = tmp_path / "empty.jsonl"
     empty.touch()
-    done = xskill("canon", steps, empty, log("e_tau/taubench_gpt-4o-airline_first8.json"))
+    done = within("canon", steps, empty, log("e_tau/taubench_gpt-4o-airline_first8.json"))
     formats = [json.loads(line)["source"]["format"] for line in done.stdout.splitlines()]
     assert formats == ["steps"] + ["tau-bench"] * 8
     assert f"{empty}: no record in it" in done.stderr.decode()
-    assert xskill("canon", empty, check=66).stdout == b""
+    assert within("canon", empty, check=66).stdout == b""
 
 
 def test_a_pipe_flows(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.canon.logs import canon, write_lines
-from tests.command import ENVIRONMENT, xskill
+from tests.command import ENVIRONMENT, within
 from xskill.canon.reading.json_text import parse
 from xskill.errors import BadRecord
 
@@ -151,7 +151,7 @@ def test_control_characters_stay_out_of_messages(hostile: Path, tmp_path: Path) 
     broken = tmp_path / "broken\x1b[31m\u202e.jsonl"
     broken.write_bytes(b'{"messages":[{"role":"user"},"\\u001b[2J"]}\n')
     for path in [*hostile.glob("16*"), broken]:
-        done = xskill("canon", path, "-o", tmp_path / "out", "--unmatched", unmatched, "--report", report, check=None)
+        done = within("canon", path, "-o", tmp_path / "out", "--unmatched", unmatched, "--report", report, check=None)
         shown = done.stderr.decode() + "".join(p.read_text() for p in (unmatched, report) if p.exists())
         for char in shown:
             assert char in "\n\t" or (ord(char) >= 0x20 and not 0x7F <= ord(char) <= 0x9F), repr(char)
@@ -161,7 +161,7 @@ def test_control_characters_stay_out_of_messages(hostile: Path, tmp_path: Path) 
 def test_secrets_do_not_reach_the_output(robustness: Path, tmp_path: Path) -> None:
     subprocess.run([sys.executable, robustness / "make_hostile.py", tmp_path / "made"], check=True, capture_output=True)
     source = tmp_path / "made" / "18_fake_secrets.jsonl"
-    done = xskill("canon", source)
+    done = within("canon", source)
     shown = done.stdout.decode()
     for record in map(json.loads, shown.splitlines()):
         kind = record["id"].removeprefix("sec_")
@@ -171,7 +171,7 @@ def test_secrets_do_not_reach_the_output(robustness: Path, tmp_path: Path) -> No
         assert "<redacted:" in record["steps"][0]["action"], kind
     assert "hunter2" not in shown
     assert "redacted:" in done.stderr.decode()
-    kept = xskill("canon", source, "--redact", "none").stdout.decode()
+    kept = within("canon", source, "--redact", "none").stdout.decode()
     assert "<redacted:" not in kept
 
 
@@ -236,16 +236,16 @@ def test_big_inputs_under_a_memory_limit(robustness: Path, tmp_path: Path) -> No
 def test_a_folder_with_a_file_s_name(tmp_path: Path) -> None:
     folder = tmp_path / "log.jsonl"
     folder.mkdir()
-    done = xskill("canon", folder, check=66)
+    done = within("canon", folder, check=66)
     assert b"no format claims" in done.stderr
 
 
 def test_one_bad_record_stops_the_run_and_says_where(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "run.jsonl", {"steps": [{"action": "look"}]}, {"steps": [{"action": 12}]})
-    done = xskill("canon", path, check=65)
+    done = within("canon", path, check=65)
     assert "run.jsonl:2: steps[0].action: expected a string, got 12" in done.stderr.decode()
     assert len(done.stdout.splitlines()) == 1
-    done = xskill("canon", path, "--rejects", tmp_path / "rejects")
+    done = within("canon", path, "--rejects", tmp_path / "rejects")
     (reject,) = map(json.loads, (tmp_path / "rejects").read_text().splitlines())
     assert (reject["line"], reject["reason"]) == (2, "steps[0].action: expected a string, got 12")
     assert json.loads(reject["raw"]) == {"steps": [{"action": 12}]}

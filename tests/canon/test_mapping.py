@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.canon.logs import canon, write_lines
-from tests.command import xskill
+from tests.command import within
 from xskill.canon.mapping import parse_map
 from xskill.errors import BadRecord, UsageError
 
@@ -101,5 +101,5 @@ def test_a_call_given_as_text_is_redacted(text: str, tmp_path: Path) -> None:
 
 def test_from_and_map_exclude_one_another(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "own.jsonl", NESTED)
-    assert b"exclude" in xskill("canon", path, "--from", "steps", "--map", "action=x[].y", check=2).stderr
-    assert b"no such format" in xskill("canon", path, "--from", "nope", check=2).stderr
+    assert b"exclude" in within("canon", path, "--from", "steps", "--map", "action=x[].y", check=2).stderr
+    assert b"no such format" in within("canon", path, "--from", "nope", check=2).stderr

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.canon.logs import canon, write_lines
-from tests.command import xskill
+from tests.command import within
 from xskill.canon.pipeline import Totals
 from xskill.errors import BadRecord
 
@@ -27,7 +27,7 @@ OWN: dict[str, Any] = {
 
 def test_they_pass_unchanged(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "own.jsonl", OWN)
-    done = xskill("canon", path)
+    done = within("canon", path)
     assert json.loads(done.stdout) == OWN
 
 
@@ -47,9 +47,9 @@ def test_without_steps_the_actions_stay(tmp_path: Path) -> None:
 
 
 def test_canon_twice_is_canon_once(tmp_path: Path, sample_data: Path) -> None:
-    once = xskill("canon", sample_data / "rollouts.jsonl.gz").stdout
-    assert xskill("canon", "-", stdin=once).stdout == once
-    assert xskill("canon", "--profile", "scienceworld", stdin=once).stdout != once
+    once = within("canon", sample_data / "rollouts.jsonl.gz").stdout
+    assert within("canon", "-", stdin=once).stdout == once
+    assert within("canon", "--profile", "scienceworld", stdin=once).stdout != once
 
 
 def test_no_respond_keeps_the_columns_aligned(tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_nan_in_our_own_record_is_a_bad_record(tmp_path: Path) -> None:
 def test_what_is_nested_too_deeply_to_look_through_is_a_bad_record(tmp_path: Path) -> None:
     deep = json.dumps(OWN)[:-1] + ', "zz": ' + "[" * 900 + "]" * 900 + "}"
     (tmp_path / "own.jsonl").write_text(f"{deep}\n{json.dumps(OWN)}\n")
-    done = xskill("canon", tmp_path / "own.jsonl", "--rejects", tmp_path / "r")
+    done = within("canon", tmp_path / "own.jsonl", "--rejects", tmp_path / "r")
     assert json.loads(done.stdout) == OWN
     assert json.loads((tmp_path / "r").read_text())["reason"] == "nested too deeply"
 
@@ -147,6 +147,6 @@ def test_structured_arguments_of_a_log_are_redacted_wherever_they_land(tmp_path:
     assert len(record["steps"]) == 2
     assert secret not in shown
     assert words not in shown
-    atif = xskill("canon", path, "--as", "atif").stdout.decode()
+    atif = within("canon", path, "--as", "atif").stdout.decode()
     assert secret not in atif
     assert words not in atif

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.canon.logs import canon, log, write_lines
-from tests.command import xskill
+from tests.command import run_with, within
 from xskill.canon.formats.atif_export import to_atif
 from xskill.canon.report import Loss
 from xskill.records import Trajectory, convert
@@ -48,7 +48,7 @@ def test_the_report_measures_values(tmp_path: Path) -> None:
 
 def test_the_report_of_a_real_log(tmp_path: Path) -> None:
     report = tmp_path / "report.json"
-    xskill("canon", log("e_tau/taubench_gpt-4o-airline_first8.json"), "-o", tmp_path / "o", "--report", report)
+    within("canon", log("e_tau/taubench_gpt-4o-airline_first8.json"), "-o", tmp_path / "o", "--report", report)
     told = json.loads(report.read_text())
     assert (told["trajectories"], told["steps"], told["inputs"]) == (8, 108, 1)
     tau = told["formats"]["tau-bench"]
@@ -57,7 +57,7 @@ def test_the_report_of_a_real_log(tmp_path: Path) -> None:
     assert "traj[].tool_calls[].id" in lost
     assert not any("reward" in path for path in lost)
     plain = tmp_path / "report.txt"
-    xskill("canon", log("e_tau/taubench_gpt-4o-airline_first8.json"), "-o", tmp_path / "o", "--report", plain)
+    within("canon", log("e_tau/taubench_gpt-4o-airline_first8.json"), "-o", tmp_path / "o", "--report", plain)
     assert "8  system message (left out)" in plain.read_text()
 
 
@@ -65,7 +65,7 @@ def test_the_report_is_the_same_for_any_number_of_workers(tmp_path: Path) -> Non
     paths = [log("traces/openai_finetune_chat.jsonl"), log("traces/otlp_pydantic_ai_v5_collector.jsonl")]
     told = []
     for jobs in ("1", "2"):
-        xskill("canon", *paths, "-j", jobs, "-o", tmp_path / "o", "--report", tmp_path / "r.json")
+        run_with(jobs)("canon", *paths, "-j", jobs, "-o", tmp_path / "o", "--report", tmp_path / "r.json")
         told.append((tmp_path / "r.json").read_text())
     assert told[0] == told[1]
 
@@ -74,7 +74,7 @@ def test_the_report_is_the_same_for_any_number_of_workers(tmp_path: Path) -> Non
 def test_atif_is_valid_and_reads_back(tmp_path: Path, path: str) -> None:
     atif = pytest.importorskip("atif")
     out = tmp_path / "atif.jsonl"
-    xskill("canon", log(path), "--as", "atif", "-o", out)
+    within("canon", log(path), "--as", "atif", "-o", out)
     for line in out.read_text().splitlines():
         atif.Trajectory.model_validate(json.loads(line))
     before, after = canon(log(path)), canon(out)
@@ -92,13 +92,13 @@ def test_atif_of_a_record_with_nothing_in_it() -> None:
 
 
 def test_atif_is_no_table(tmp_path: Path) -> None:
-    assert b"not as Parquet" in xskill("canon", "x", "--as", "atif", "-o", tmp_path / "x.parquet", check=2).stderr
+    assert b"not as Parquet" in within("canon", "x", "--as", "atif", "-o", tmp_path / "x.parquet", check=2).stderr
 
 
 def test_unmatched_actions_are_counted_and_listed(tmp_path: Path) -> None:
     steps = [{"action": "look"}, {"action": "juggle plates"}, {"action": "juggle plates"}, {"action": "hum a tune"}]
     path = write_lines(tmp_path / "s.jsonl", {"env": "alfworld", "steps": steps})
-    done = xskill("canon", path, "--unmatched", tmp_path / "u", "-o", tmp_path / "o")
+    done = within("canon", path, "--unmatched", tmp_path / "u", "-o", tmp_path / "o")
     assert "1 trajectories, 4 steps from 1 file; unmatched: 3 of 4, 2 distinct" in done.stderr.decode()
     assert (tmp_path / "u").read_text() == "2\tjuggle plates\n1\thum a tune\n"
 
@@ -106,7 +106,7 @@ def test_unmatched_actions_are_counted_and_listed(tmp_path: Path) -> None:
 def test_a_learned_profile_is_smaller_than_the_generic_rule(tmp_path: Path, sample_data: Path) -> None:
     profile = tmp_path / "learned.toml"
     source = sample_data / "scienceworld.jsonl.gz"
-    xskill("canon", source, "--learn", profile, "-o", tmp_path / "o")
+    within("canon", source, "--learn", profile, "-o", tmp_path / "o")
 
     def vocabulary(name: str) -> int:
         return len({token for record in canon(source, profile=name) for token in record["actions"]})
@@ -115,9 +115,9 @@ def test_a_learned_profile_is_smaller_than_the_generic_rule(tmp_path: Path, samp
 
 
 def test_the_summary(tmp_path: Path) -> None:
-    done = xskill("canon", log("traces/openai_finetune_chat.jsonl"), "-o", tmp_path / "o")
+    done = within("canon", log("traces/openai_finetune_chat.jsonl"), "-o", tmp_path / "o")
     told = done.stderr.decode()
     assert re.fullmatch(r"xskill canon: read 8; kept 8; 8 trajectories, 40 steps from 1 file; \d+\.\d\d s\n", told), (
         told
     )
-    assert xskill("canon", "-q", log("traces/openai_finetune_chat.jsonl")).stderr == b""
+    assert within("canon", "-q", log("traces/openai_finetune_chat.jsonl")).stderr == b""

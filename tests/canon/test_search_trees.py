@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.canon.logs import canon, log
-from tests.command import xskill
+from tests.command import within
 from xskill.canon.reading.search_leaves import parents
 
 TREES = [
@@ -50,7 +50,7 @@ def test_branches_share_their_prefix_with_their_parent(path: str) -> None:
 
 @pytest.mark.parametrize("path", TREES)
 def test_rollout_trees_are_built_from_them(path: str) -> None:
-    xskill("rollout", "build", "-q", stdin=xskill("canon", "-q", log(path)).stdout)
+    within("rollout", "build", "-q", stdin=within("canon", "-q", log(path)).stdout)
 
 
 def test_a_candidate_that_was_cut_off_has_no_outcome() -> None:

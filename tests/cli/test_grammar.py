@@ -12,7 +12,7 @@ import pytest
 import typer
 
 from tests.cli.test_cli import every_command
-from tests.command import pipeline, xskill
+from tests.command import pipeline, within
 from xskill.cli import app
 from xskill.commands.types import File
 from xskill.errors import UsageError
@@ -98,7 +98,7 @@ def folder(tmp_path: Path) -> Path:
 )
 def test_no_output_may_destroy_another_file(words: str, folder: Path) -> None:
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    done = xskill(*words.split(), cwd=folder, check=2)
+    done = within(*words.split(), cwd=folder, check=2)
     (line,) = done.stderr.decode().splitlines()
     assert "same file" in line or "standard output is for the result" in line
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
@@ -127,8 +127,8 @@ def test_standard_output_is_a_file_like_others(words: str, folder: Path) -> None
     "words", ["split in.jsonl -q -o link.jsonl", "split in.jsonl -q -o /dev/null --rejects /dev/null"]
 )
 def test_in_place_and_devices_are_fine(words: str, folder: Path) -> None:
-    xskill(*words.split(), cwd=folder)
-    xskill("check", "in.jsonl", cwd=folder)
+    within(*words.split(), cwd=folder)
+    within("check", "in.jsonl", cwd=folder)
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_what_is_open_already_is_added_to(words: str, redirection: str, folder: 
     ],
 )
 def test_what_writes_no_parquet_says_so(words: str, folder: Path) -> None:
-    assert b"does not write Parquet" in xskill(*words.split(), cwd=folder, check=2).stderr
+    assert b"does not write Parquet" in within(*words.split(), cwd=folder, check=2).stderr
     assert not (folder / "x.parquet").exists()
 
 
@@ -241,5 +241,5 @@ def run_here(words: list[str]) -> None:
     ["mine --eta", "credit --tau", "credit --radius", "tree show --max-p", "gate a b --alpha", "distill --min-rate"],
 )
 def test_numbers_are_numbers(words: str, value: str, folder: Path) -> None:
-    done = xskill(*words.split(), value, "in.jsonl", check=2)
+    done = within(*words.split(), value, "in.jsonl", check=2)
     assert b"finite number" in done.stderr or b"not in the range" in done.stderr or b"extra argument" in done.stderr

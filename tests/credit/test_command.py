@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from tests.command import pipeline, xskill
+from tests.command import pipeline, within
 
 
 def record(name: str, actions: str, reward: float | None, parent: Any = None, **more: Any) -> dict[str, Any]:
@@ -47,7 +47,7 @@ def test_header_then_the_trajectories_as_they_came_with_arrays_added(tmp_path: P
     records[0]["steps"][0]["extra"] = {"kept": "é\n"}
     records[0]["note"] = "an unknown field"
     path = write(tmp_path / "r.jsonl", records)
-    done = xskill("credit", path)
+    done = within("credit", path)
     header, first, second = rows(done.stdout)
     assert header == {
         "schema": "xskill.credits/1",
@@ -87,12 +87,12 @@ def test_header_then_the_trajectories_as_they_came_with_arrays_added(tmp_path: P
     lines = done.stdout.splitlines()
     assert lines[1].startswith(path.read_bytes().splitlines()[0][:-1])  # spliced, not encoded again
     assert b"1 branched questions lack log-probabilities: --backup likelihood is mean there" in done.stderr
-    assert xskill("check", "-", stdin=done.stdout).returncode == 0
+    assert within("check", "-", stdin=done.stdout).returncode == 0
 
 
 def test_crediting_twice_replaces_the_columns(tmp_path: Path) -> None:
-    once = xskill("credit", write(tmp_path / "r.jsonl", tree()), "--method", "grpo").stdout
-    assert rows(xskill("credit", stdin=once).stdout) == rows(xskill("credit", tmp_path / "r.jsonl").stdout)
+    once = within("credit", write(tmp_path / "r.jsonl", tree()), "--method", "grpo").stdout
+    assert rows(within("credit", stdin=once).stdout) == rows(within("credit", tmp_path / "r.jsonl").stdout)
     values = rows(once)[1]
     assert values["credits"] == pytest.approx([0.70710578] * 2, abs=1e-5)
     assert "values" not in values
@@ -103,7 +103,7 @@ def test_unfinished_zero_variance_and_single_leaves_are_marked(tmp_path: Path) -
     records = [*tree(), record("r2", "ad", None, ("r0", 1))]
     records += [record("one", "ab", 1.0, question_id="lone")]
     records += [record(f"same{i}", f"a{i}", 0.5, question_id="equal") for i in range(2)]
-    found = {row["id"]: row for row in rows(xskill("credit", write(tmp_path / "r", records)).stdout)[1:]}
+    found = {row["id"]: row for row in rows(within("credit", write(tmp_path / "r", records)).stdout)[1:]}
     skipped = {name: row.get("skipped") for name, row in found.items()}
     assert skipped == {
         "r0": None,
@@ -131,7 +131,7 @@ def test_residuals_and_losses_from_the_current_policy(tmp_path: Path) -> None:
     }
     path = write(tmp_path / "r.jsonl", records)
     for ratio, p in (("sum", 0.57444252), ("mean", 0.52497919)):
-        row = rows(xskill("credit", path, "--radius", "0.2", "--ratio", ratio).stdout)[1]
+        row = rows(within("credit", path, "--radius", "0.2", "--ratio", ratio).stdout)[1]
         assert row["residuals"] == [None, pytest.approx(p - row["targets"][1])]
         assert row["losses"][0] is None
         assert row["losses"][1] > 0
@@ -143,11 +143,11 @@ def test_a_turn_of_two_steps_shares_its_values(tmp_path: Path) -> None:
         for index, step in zip((0, 0, 1), one["steps"], strict=True):
             step["turn"] = index
     path = write(tmp_path / "r.jsonl", records)
-    row = rows(xskill("credit", path).stdout)[1]
+    row = rows(within("credit", path).stdout)[1]
     assert len(row["values"]) == 3
     assert row["values"][0] == row["values"][1]
     assert row["weights"] == [0.5, 0.5, 1]
-    turns = rows(xskill("credit", path, "--per-turn").stdout)[1:]
+    turns = rows(within("credit", path, "--per-turn").stdout)[1:]
     assert [(turn["id"], turn["turn"], turn["step"], turn["n_steps"]) for turn in turns] == [
         ("r0", 0, 0, 2),
         ("r0", 1, 2, 1),
@@ -158,8 +158,8 @@ def test_a_turn_of_two_steps_shares_its_values(tmp_path: Path) -> None:
 
 def test_per_turn_rows_say_the_same_as_the_arrays(tmp_path: Path) -> None:
     path = write(tmp_path / "r.jsonl", [*tree(), record("r2", "ad", None, ("r0", 1))])
-    whole = rows(xskill("credit", path).stdout)
-    turns = rows(xskill("credit", path, "--per-turn").stdout)
+    whole = rows(within("credit", path).stdout)
+    turns = rows(within("credit", path, "--per-turn").stdout)
     assert turns[0] == whole[0]
     index = 1
     for row in whole[1:]:
@@ -171,7 +171,7 @@ def test_per_turn_rows_say_the_same_as_the_arrays(tmp_path: Path) -> None:
                 assert turn[one] == row[many][t]
             index += 1
     assert index == len(turns)
-    assert xskill("check", "-", stdin=xskill("credit", path, "--per-turn").stdout).returncode == 0
+    assert within("check", "-", stdin=within("credit", path, "--per-turn").stdout).returncode == 0
 
 
 def test_parquet_in_and_out_says_the_same(tmp_path: Path) -> None:
@@ -179,21 +179,21 @@ def test_parquet_in_and_out_says_the_same(tmp_path: Path) -> None:
     records[0]["steps"][0]["logprob"] = -0.25
     records[0]["extra"] = {"a": [1]}
     path = write(tmp_path / "r.jsonl", records)
-    expected = rows(xskill("credit", path).stdout)
-    xskill("filter", "true", path, "-o", tmp_path / "r.parquet")
+    expected = rows(within("credit", path).stdout)
+    within("filter", "true", path, "-o", tmp_path / "r.parquet")
     for source in ("r.jsonl", "r.parquet"):
-        xskill("credit", tmp_path / source, "-o", tmp_path / "c.parquet")
-        back = xskill("credit", tmp_path / "c.parquet").stdout
+        within("credit", tmp_path / source, "-o", tmp_path / "c.parquet")
+        back = within("credit", tmp_path / "c.parquet").stdout
         assert rows(back) == expected
-        found = rows(xskill("head", tmp_path / "c.parquet").stdout)
+        found = rows(within("head", tmp_path / "c.parquet").stdout)
         assert found[0] == expected[0]
         for row, wanted in zip(found[1:], expected[1:], strict=True):
             for name in ("values", "credits", "targets", "target_ratios", "weights"):
                 assert row[name] == wanted[name]
             assert row.get("skipped") == wanted.get("skipped")
             assert row.get("advantage") == wanted["advantage"]
-    turns = xskill("credit", path, "--per-turn", "--to", "parquet").stdout
-    assert rows(xskill("head", "-n", "99", "-", stdin=turns).stdout)[0] == expected[0]
+    turns = within("credit", path, "--per-turn", "--to", "parquet").stdout
+    assert rows(within("head", "-n", "99", "-", stdin=turns).stdout)[0] == expected[0]
 
 
 def test_verl_rows_broadcast_over_the_sampled_tokens(tmp_path: Path) -> None:
@@ -205,7 +205,7 @@ def test_verl_rows_broadcast_over_the_sampled_tokens(tmp_path: Path) -> None:
     records.append(record("r2", "ad", None, ("r0", 1)))
     records[2]["steps"][0] |= {"logprob": -1.5, "n_tokens": 3}
     records[2]["steps"][1] |= {"logprob": -1}
-    found = rows(xskill("credit", write(tmp_path / "r.jsonl", records), "--as", "verl").stdout)
+    found = rows(within("credit", write(tmp_path / "r.jsonl", records), "--as", "verl").stdout)
     first, second, third = found
     assert (first["uid"], first["traj_uid"]) == ("q", "r0")
     assert first["advantages"] == pytest.approx([first["advantages"][0]] * 3 + [1], abs=1e-5)
@@ -215,14 +215,14 @@ def test_verl_rows_broadcast_over_the_sampled_tokens(tmp_path: Path) -> None:
     assert "old_log_probs" not in first  # only the sum of turn 0 is known
     assert second["advantages"][3:] == pytest.approx([-1, -1], abs=1e-5)
     assert third["response_mask"] == [1, 1, 1, 0]  # nothing is known about the unfinished turn
-    xskill("credit", tmp_path / "r.jsonl", "--as", "verl", "-o", tmp_path / "verl.parquet")
+    within("credit", tmp_path / "r.jsonl", "--as", "verl", "-o", tmp_path / "verl.parquet")
     table = pl.read_parquet(tmp_path / "verl.parquet").to_dicts()
     assert [{name: cell for name, cell in row.items() if cell is not None} for row in table] == [
         {name: cell for name, cell in row.items() if cell is not None} for row in found
     ]
     assert (
         b"writes JSON lines"
-        in xskill("credit", tmp_path / "r.jsonl", "--as", "verifiers", "--to", "parquet", check=2).stderr
+        in within("credit", tmp_path / "r.jsonl", "--as", "verifiers", "--to", "parquet", check=2).stderr
     )
 
 
@@ -235,7 +235,7 @@ def test_verifiers_traces_hold_advantages_and_turn_rewards(tmp_path: Path) -> No
     records[0]["steps"][1] |= {"kind": "call", "action": 'look({"at":"x"})', "logprob": [-0.5, -0.25]}
     records[0]["steps"][1]["extra"] = {"token_ids": [5, 6]}
     records[2]["steps"][1] |= {"logprob": -1.5, "n_tokens": 2, "extra": {"token_ids": [3, 4]}}
-    done = xskill("credit", write(tmp_path / "r.jsonl", records), "--as", "verifiers")
+    done = within("credit", write(tmp_path / "r.jsonl", records), "--as", "verifiers")
     assert b"1 of 3 trajectories have no steps[].extra.token_ids on every turn" in done.stderr
     trace, bare, unfinished = rows(done.stdout)
     assert (trace["version"], trace["id"], trace["task"]["key"], trace["agent"]) == (1, "r0", "q", {"config": {}})
@@ -288,7 +288,7 @@ def test_token_ids_that_do_not_fit_their_turn(tmp_path: Path, step: dict[str, An
     one = record("r0", "a", 1.0)
     one["steps"][0] |= step
     path = write(tmp_path / "r.jsonl", [record("r1", "a", 0.0), one])
-    done = xskill("credit", path, "--as", "verifiers", "-o", tmp_path / "traces.jsonl", check=65)
+    done = within("credit", path, "--as", "verifiers", "-o", tmp_path / "traces.jsonl", check=65)
     assert f"{path}:2: {said}" in done.stderr.decode()
     assert not (tmp_path / "traces.jsonl").exists()
 
@@ -301,22 +301,22 @@ def test_radius_auto_takes_nine_tenths_of_the_moves(tmp_path: Path) -> None:
         one["steps"][0] |= {"logprob": -1.0, "logprob_new": -1.0 + (-1) ** i * (i + 1) / 100}
         records.append(one)
     path = write(tmp_path / "r.jsonl", records)
-    header = rows(xskill("credit", path, "--radius", "auto").stdout)[0]
+    header = rows(within("credit", path, "--radius", "auto").stdout)[0]
     assert header["config"]["radius"] == pytest.approx(0.0952689, abs=1e-6)
     assert header["config"]["radius_from"] == "0.9 quantile of |log ratio|"
-    done = xskill("credit", write(tmp_path / "none.jsonl", tree()), "--radius", "auto", check=65)
+    done = within("credit", write(tmp_path / "none.jsonl", tree()), "--radius", "auto", check=65)
     assert b"--radius auto needs steps[].logprob and logprob_new" in done.stderr
 
 
 def test_reward_from_success(tmp_path: Path) -> None:
     records = [record("r0", "ab", None, success=True), record("r1", "ac", None, success=False)]
     path = write(tmp_path / "r.jsonl", records)
-    assert b"--reward-from success takes the outcome as 0 or 1" in xskill("credit", path, check=65).stderr
-    header, first, _ = rows(xskill("credit", path, "--reward-from", "success").stdout)
+    assert b"--reward-from success takes the outcome as 0 or 1" in within("credit", path, check=65).stderr
+    header, first, _ = rows(within("credit", path, "--reward-from", "success").stdout)
     assert header["config"]["reward_from"] == "success"
     assert first["advantage"] == pytest.approx(1, abs=1e-5)
     verl, verifiers = (
-        rows(xskill("credit", path, "--reward-from", "success", "--as", form).stdout) for form in ("verl", "verifiers")
+        rows(within("credit", path, "--reward-from", "success", "--as", form).stdout) for form in ("verl", "verifiers")
     )
     assert [row["reward"] for row in verl] == [trace["rewards"]["reward"]["score"] for trace in verifiers] == [1, 0]
 
@@ -349,7 +349,7 @@ def test_reward_from_success(tmp_path: Path) -> None:
     ],
 )
 def test_choices_that_cannot_be(tmp_path: Path, args: list[str], code: int, said: bytes) -> None:
-    assert said in xskill("credit", write(tmp_path / "r.jsonl", tree()), *args, check=code).stderr
+    assert said in within("credit", write(tmp_path / "r.jsonl", tree()), *args, check=code).stderr
 
 
 @pytest.mark.parametrize("args", [["--tau", "1e-320"], ["--scale", "1e-320"], ["--map", "logistic", "--radius", "4.9"]])
@@ -358,7 +358,7 @@ def test_extreme_choices_stay_numbers(tmp_path: Path, args: list[str]) -> None:
     records = tree()
     for one, logprob in zip(records, (-1.0, -2.0), strict=True):
         one["steps"][0]["logprob"], one["steps"][1]["logprob"] = -1.0, logprob
-    done = xskill("credit", write(tmp_path / "r.jsonl", records), *args)
+    done = within("credit", write(tmp_path / "r.jsonl", records), *args)
     assert done.stderr.startswith(b"xskill credit: read 2")
     first = rows(done.stdout)[1]
     assert all(0 < q < 1 for q in first["targets"])
@@ -391,11 +391,11 @@ def test_extreme_choices_stay_numbers(tmp_path: Path, args: list[str]) -> None:
 def test_a_bad_record_stops_the_run_or_goes_to_the_rejects(tmp_path: Path, change: Any, said: str) -> None:
     records = [*tree(), {**record("bad", "ab", 1.0), **change}]
     path = write(tmp_path / "r.jsonl", records)
-    done = xskill("credit", path, check=65)
+    done = within("credit", path, check=65)
     assert f"r.jsonl:3: {said}" in done.stderr.decode()
     assert done.stdout == b""
     rejects = tmp_path / "rejects.jsonl"
-    kept = xskill("credit", path, "--rejects", rejects)
+    kept = within("credit", path, "--rejects", rejects)
     assert [row.get("id") for row in rows(kept.stdout)] == [None, "r0", "r1"]
     (row,) = rows(rejects.read_bytes())
     assert said in row["reason"]
@@ -404,19 +404,19 @@ def test_a_bad_record_stops_the_run_or_goes_to_the_rejects(tmp_path: Path, chang
 
 def test_nothing_comes_of_nothing(tmp_path: Path) -> None:
     (tmp_path / "empty.jsonl").write_text("")
-    xskill("credit", tmp_path / "empty.jsonl", check=66)
-    xskill("credit", tmp_path / "missing.jsonl", check=66)
-    header_only = rows(xskill("credit", write(tmp_path / "r.jsonl", tree())).stdout)[0]
-    xskill("credit", write(tmp_path / "h.jsonl", [header_only]), check=66)
+    within("credit", tmp_path / "empty.jsonl", check=66)
+    within("credit", tmp_path / "missing.jsonl", check=66)
+    header_only = rows(within("credit", write(tmp_path / "r.jsonl", tree())).stdout)[0]
+    within("credit", write(tmp_path / "h.jsonl", [header_only]), check=66)
 
 
 def test_same_bytes_for_any_container(tmp_path: Path) -> None:
     path = write(tmp_path / "r.jsonl", tree())
-    plain = xskill("credit", path).stdout
+    plain = within("credit", path).stdout
     (tmp_path / "r.gz").write_bytes(gzip.compress(path.read_bytes()))
-    assert xskill("credit", tmp_path / "r.gz").stdout == plain
-    assert xskill("credit", stdin=path.read_bytes()).stdout == plain
-    xskill("credit", path, "-o", tmp_path / "out.jsonl")
+    assert within("credit", tmp_path / "r.gz").stdout == plain
+    assert within("credit", stdin=path.read_bytes()).stdout == plain
+    within("credit", path, "-o", tmp_path / "out.jsonl")
     assert (tmp_path / "out.jsonl").read_bytes() == plain
 
 
@@ -449,11 +449,11 @@ def test_log_probabilities_above_0_are_told(tmp_path: Path) -> None:
         for step in one["steps"]:
             step |= {"logprob": -0.5, "logprob_new": 1e-7}
     path = write(tmp_path / "r.jsonl", records)
-    assert b"above 0" not in xskill("credit", path).stderr
-    assert "above 0" not in xskill("rollout", "check", path).stdout.decode()
+    assert b"above 0" not in within("credit", path).stderr
+    assert "above 0" not in within("rollout", "check", path).stdout.decode()
     records[1]["steps"][0]["logprob"] = 0.5
-    done = xskill("credit", write(path, records))
+    done = within("credit", write(path, records))
     assert b"1 turns have log-probabilities above 0: is their sign turned?" in done.stderr
     assert rows(done.stdout)[0]["stats"]["positive_logprobs"] == 1
-    said = xskill("rollout", "check", path).stdout.decode()
+    said = within("rollout", "check", path).stdout.decode()
     assert "warning: 25.0% of the turns have log-probabilities above 0" in said

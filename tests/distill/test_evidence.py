@@ -8,7 +8,7 @@ import random
 import msgspec
 import pytest
 
-from tests.bank.commands import xskill
+from tests.bank.commands import within
 from tests.distill.corpora import episode
 from xskill.bank.skillbank import make_bank
 from xskill.distill.evidence import gather, of_question
@@ -172,13 +172,13 @@ def test_what_the_bank_covers_is_not_said_again():
 @pytest.fixture(scope="module")
 def rollouts(shared, tmp_path_factory):
     file = tmp_path_factory.mktemp("rollouts") / "r.jsonl"
-    assert xskill("canon", shared / "envdata" / "rollouts.jsonl.gz", "-o", file).returncode == 0
+    assert within("canon", shared / "envdata" / "rollouts.jsonl.gz", "-o", file).returncode == 0
     return file
 
 
 def test_real_rollouts_say_clean_at_the_sinkbasin(rollouts, tmp_path):
     """In the real ALFWorld rollouts the branch that left the sinkbasin without cleaning failed."""
-    assert xskill("distill", rollouts, "--as", "evidence", "-o", tmp_path / "ev.jsonl").returncode == 0
+    assert within("distill", rollouts, "--as", "evidence", "-o", tmp_path / "ev.jsonl").returncode == 0
     rows = [json.loads(line) for line in (tmp_path / "ev.jsonl").read_text().splitlines()]
     clean = [
         row
@@ -191,16 +191,16 @@ def test_real_rollouts_say_clean_at_the_sinkbasin(rollouts, tmp_path):
     ]
     (tmp_path / "empty.jsonl").write_bytes(b'{"schema":"xskill.bank/1","version":"e3b0c44298fc1c14"}\n')
     base = ("distill", rollouts, "--bank", tmp_path / "empty.jsonl", "--as", "edits", "--max-new", 99, "-q")
-    titles = [json.loads(line)["skill"]["title"] for line in xskill(*base).stdout.splitlines()]
+    titles = [json.loads(line)["skill"]["title"] for line in within(*base).stdout.splitlines()]
     assert "After this: go to the sinkbasin, do not go to a surface" in titles
 
 
 def test_evidence_is_an_input_too(rollouts, tmp_path):
-    assert xskill("distill", rollouts, "--as", "evidence", "-o", tmp_path / "ev.jsonl").returncode == 0
+    assert within("distill", rollouts, "--as", "evidence", "-o", tmp_path / "ev.jsonl").returncode == 0
     flat = tmp_path / "flat.jsonl"
     lines = [json.loads(line) for line in rollouts.read_text().splitlines()]
     flat.write_text("".join(json.dumps({k: v for k, v in line.items() if k != "parent"}) + "\n" for line in lines))
-    plain = xskill("distill", flat, "-q").stdout
-    taught = xskill("distill", flat, "--evidence", tmp_path / "ev.jsonl", "-q").stdout
+    plain = within("distill", flat, "-q").stdout
+    taught = within("distill", flat, "--evidence", tmp_path / "ev.jsonl", "-q").stdout
     assert "do not go to a surface" in taught
     assert "do not go to a surface" not in plain

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.bank.commands import xskill
+from tests.bank.commands import within
 from tests.distill.corpora import cleaning, episode
 from xskill.bank.skillbank import make_bank, read_bank, write_bank
 from xskill.distill.edits import best_first, covered
@@ -61,7 +61,7 @@ def loop(tmp_path):
 
 def evolve(loop, *options):
     base = ("distill", "--bank", loop / "b.jsonl", "--failures-from", loop / "f.jsonl", "--as", "edits")
-    return xskill(*base, *options)
+    return within(*base, *options)
 
 
 def test_only_weak_types_at_most_three_and_each_with_its_questions(loop):
@@ -100,7 +100,7 @@ def test_types_take_turns_and_what_many_share_comes_last(loop):
 
 
 def test_a_second_round_says_nothing_twice(loop):
-    applied = xskill("bank", "apply", "--bank", loop / "b.jsonl", "-o", loop / "b.jsonl", stdin=evolve(loop).stdout)
+    applied = within("bank", "apply", "--bank", loop / "b.jsonl", "-o", loop / "b.jsonl", stdin=evolve(loop).stdout)
     assert applied.returncode == 0
     first = {s.id for s in read_bank(str(loop / "b.jsonl")).skills}
     for line in evolve(loop).stdout.splitlines():
@@ -123,7 +123,7 @@ def test_failures_of_a_held_out_split_are_refused(loop):
 
 
 def test_edits_need_a_bank(loop):
-    assert xskill("distill", "--failures-from", loop / "f.jsonl").returncode == 2
+    assert within("distill", "--failures-from", loop / "f.jsonl").returncode == 2
 
 
 def test_failures_and_evidence_are_two_ways(loop):

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import msgspec
 import pytest
 
+from tests.bank.commands import within
 from tests.distill.corpora import cleaning
 from xskill.bank.skillbank import make_bank, read_bank, write_bank
 from xskill.distill.teacher import MOST_EDITS, SYSTEM, Examples, answer_edits, make_requests
@@ -97,10 +96,9 @@ def folder(tmp_path):
 
 def distill(folder, *options, url=None):
     server = ("--teacher", "openai:m", "--base-url", url) if url is not None else ()
-    words = [sys.executable, "-m", "xskill.cli", "distill", folder / "e.jsonl", "--bank", folder / "b.jsonl"]
-    words += [*server, "--cache", folder / "cache", *options]
+    words = [folder / "e.jsonl", "--bank", folder / "b.jsonl", *server, "--cache", folder / "cache", *options]
     env = {**os.environ, "OPENAI_API_KEY": "none", "NO_PROXY": "127.0.0.1"}
-    return subprocess.run(list(map(str, words)), capture_output=True, text=True, env=env)
+    return within("distill", *words, env=env)
 
 
 def edits(done):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tests.bank.commands import xskill
+from tests.bank.commands import within
 from tests.distill.corpora import cleaning, episode
 from tests.distill.test_evidence import cleaning_question
 from xskill.bank.skillbank import make_bank
@@ -167,7 +167,7 @@ def most(n):
 def test_banks_from_noise_are_called_supported_no_more_often_than_they_may(sample_data, tmp_path):
     banks = []
     for name, kept, n in (("scienceworld", False, 5), ("scienceworld", True, 5), ("rollouts", True, 8)):
-        assert xskill("canon", sample_data / f"{name}.jsonl.gz", "-q", "-o", tmp_path / name).returncode == 0
+        assert within("canon", sample_data / f"{name}.jsonl.gz", "-q", "-o", tmp_path / name).returncode == 0
         records = [decode(line, Trajectory) for line in (tmp_path / name).read_bytes().splitlines()]
         banks += [learn(shuffled(records, seed, blocks=kept), None, Limits()).distilled for seed in range(n)]
     assert all(len(bank.skills) > 15 for bank in banks)

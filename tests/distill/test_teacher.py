@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
-from tests.bank.commands import xskill
+from tests.bank.commands import within
 from tests.distill.corpora import cleaning, episode
 from xskill.bank.skillbank import read_bank
 from xskill.distill.experience import read_experience
@@ -187,15 +187,15 @@ def real(shared, tmp_path_factory):
     """ALFWorld training episodes and ScienceWorld episodes, their trees and banks, by the real commands."""
     folder = tmp_path_factory.mktemp("real")
     for name in ("alfworld", "scienceworld"):
-        assert xskill("canon", shared / "envdata" / f"{name}.jsonl.gz", "-o", folder / f"{name}.all").returncode == 0
+        assert within("canon", shared / "envdata" / f"{name}.jsonl.gz", "-o", folder / f"{name}.all").returncode == 0
         keep = "split = 'train'" if name == "alfworld" else "true"
-        assert xskill("filter", keep, folder / f"{name}.all", "-o", folder / f"{name}.kept").returncode == 0
+        assert within("filter", keep, folder / f"{name}.all", "-o", folder / f"{name}.kept").returncode == 0
         # Without questions the sources of a skill are episodes, each of which can be counted.
         kept = [decode(line, Trajectory) for line in (folder / f"{name}.kept").read_bytes().splitlines()]
         alone = [encode(msgspec.structs.replace(episode, question_id=None)) for episode in kept]
         (folder / f"{name}.jsonl").write_bytes(b"\n".join(alone))
-        assert xskill("mine", folder / f"{name}.jsonl", "-o", folder / f"{name}.tree").returncode == 0
-        done = xskill(
+        assert within("mine", folder / f"{name}.jsonl", "-o", folder / f"{name}.tree").returncode == 0
+        done = within(
             "distill", folder / f"{name}.jsonl", "--tree", folder / f"{name}.tree", "-o", folder / f"{name}.bank"
         )
         assert done.returncode == 0
@@ -259,34 +259,34 @@ def test_the_summary_tells_compression_and_coverage(real):
 
 
 def test_the_command_is_deterministic_and_refuses_held_out_episodes(real):
-    again = xskill("distill", real / "alfworld.jsonl", "--tree", real / "alfworld.tree")
+    again = within("distill", real / "alfworld.jsonl", "--tree", real / "alfworld.tree")
     assert again.stdout == (real / "alfworld.bank").read_text()
-    refused = xskill("distill", real / "alfworld.all", "-o", real / "x")
+    refused = within("distill", real / "alfworld.all", "-o", real / "x")
     assert refused.returncode == 65
     assert "is marked validation" in refused.stderr
     assert not (real / "x").exists()
-    assert xskill("distill", real / "alfworld.all", "--allow-split", "validation", "-q").returncode == 0
+    assert within("distill", real / "alfworld.all", "--allow-split", "validation", "-q").returncode == 0
 
 
 def test_a_bank_from_its_own_questions_cannot_pass_the_gate(real, tmp_path):
     record = decode((real / "scienceworld.jsonl").read_bytes().splitlines()[0], Trajectory)
     line = json.dumps({"task_id": record.question_id or record.id, "metrics": {"s": 1}}) + "\n"
     (tmp_path / "r.jsonl").write_text(line)
-    done = xskill("gate", tmp_path / "r.jsonl", tmp_path / "r.jsonl", "--candidate-bank", real / "scienceworld.bank")
+    done = within("gate", tmp_path / "r.jsonl", tmp_path / "r.jsonl", "--candidate-bank", real / "scienceworld.bank")
     assert done.returncode == 65
     assert "leak" in done.stderr
 
 
 def test_bank_and_edits_go_round(real):
     base = ("distill", real / "scienceworld.jsonl", "--bank", real / "alfworld.bank")
-    edits = xskill(*base, "--as", "edits", "-q")
-    applied = xskill("bank", "apply", "--bank", real / "alfworld.bank", stdin=edits.stdout)
+    edits = within(*base, "--as", "edits", "-q")
+    applied = within("bank", "apply", "--bank", real / "alfworld.bank", stdin=edits.stdout)
     assert applied.returncode == 0
-    shown = xskill("bank", "diff", "--bank", real / "alfworld.bank", stdin=applied.stdout)
+    shown = within("bank", "diff", "--bank", real / "alfworld.bank", stdin=applied.stdout)
     assert "3 added, 0 removed" in shown.stdout
-    at_once = xskill(*base, "-q").stdout.splitlines()
+    at_once = within(*base, "-q").stdout.splitlines()
     assert at_once[1:] == applied.stdout.splitlines()[1:]  # the header names the questions of both inputs
-    assert xskill("distill", real / "scienceworld.jsonl", "--as", "edits").returncode == 2
+    assert within("distill", real / "scienceworld.jsonl", "--as", "edits").returncode == 2
 
 
 def skill_named(bank, title):
@@ -297,6 +297,6 @@ def test_edits_only_replace_with_no_less_evidence(real, tmp_path):
     bank = read_bank(str(real / "alfworld.bank"))
     lines = (real / "alfworld.jsonl").read_bytes().splitlines()
     (tmp_path / "half.jsonl").write_bytes(b"\n".join(lines[:240]) + b"\n")
-    edits = xskill("distill", tmp_path / "half.jsonl", "--bank", real / "alfworld.bank", "--as", "edits", "-q").stdout
+    edits = within("distill", tmp_path / "half.jsonl", "--bank", real / "alfworld.bank", "--as", "edits", "-q").stdout
     replaced = [json.loads(line)["target"] for line in edits.splitlines() if '"replace"' in line]
     assert skill_named(bank, "Go to the sinkbasin, clean an object").id not in replaced

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 
 import polars as pl
 import pytest
 
+from tests.bank.commands import within
 from xskill.bank.skillbank import make_bank, read_bank, write_bank
 from xskill.records import Skill, Verdict, decode
 
 
 def gate(*arguments, stdin=None):
-    return subprocess.run(
-        [sys.executable, "-m", "xskill.cli", "gate", *map(str, arguments)], input=stdin, capture_output=True, text=True
-    )
+    return within("gate", *arguments, stdin=stdin)
 
 
 def write(path, rows):

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from tests.integrations.tiny import GOOD, rows
-from tests.tree.test_tree_commands import xskill
+from tests.tree.test_tree_commands import within
 from xskill.errors import BadRecord
 from xskill.integrations.verifiers import tree_rubric
 from xskill.records import Step, Trajectory, encode
@@ -81,7 +81,7 @@ def test_credited_traces_are_read_as_meant(tmp_path: Path, tokens: bool) -> None
                 id=name, question_id="q", task="Take it.", actions=["look", f"take<{last}>"], steps=steps, reward=reward
             )
         )
-    done = xskill("credit", "--as", "verifiers", stdin=b"".join(encode(run) + b"\n" for run in runs))
+    done = within("credit", "--as", "verifiers", stdin=b"".join(encode(run) + b"\n" for run in runs))
     assert done.returncode == 0, done.stderr
     first, second = (vf.Trace.model_validate_json(line) for line in done.stdout.splitlines())
     assert (first.id, first.reward, second.reward, first.task.data.prompt_text) == ("a", 1.0, 0.0, "Take it.")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.tree.test_instances import RAW, TOKENS
-from tests.tree.test_tree_commands import xskill
+from tests.tree.test_tree_commands import within
 from tests.tree.trees import grow
 from xskill.records import Step, Trajectory, encode
 from xskill.tree.xtree import write_tree
@@ -32,7 +32,7 @@ def rows(folder: Path, trainer: str, ending: str = "parquet") -> Path:
     )
     path = folder / f"{trainer}.{ending}"
     args = ("tree", "instances", "--tree", folder / "tree.jsonl", "--as", trainer, "-o", path)
-    done = xskill(*args, stdin=encode(record) + b"\n")
+    done = within(*args, stdin=encode(record) + b"\n")
     assert done.returncode == 0, done.stderr
     return path
 

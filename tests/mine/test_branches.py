@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.command import within as xskill
+from tests.command import within
 from tests.mine.plain import own_actions
 from tests.mine.test_invariance import assert_equal, write
 from xskill.mine.branches import Branches
@@ -105,6 +105,6 @@ def test_a_branch_of_an_old_episode_counts_its_own_steps_in_a_tree_that_grows() 
 def test_the_run_says_how_many_branches_stand_without_their_parent(tmp_path: Path) -> None:
     path = tmp_path / "episodes.jsonl"
     write(path, [letters("a", "abc1", "x", 3), letters("b", "abc2", "x", 3), letters("c", "ab3", "a", 2)])
-    done = xskill("mine", path)
+    done = within("mine", path)
     assert b"mine: 2 branches without their parent in the input: they count whole" in done.stderr
     assert b"6 steps became" in done.stderr

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.command import within, xskill
 from tests.mine.corpora import random_episodes
 from xskill.mine.corpus import CodedCorpus, encode_episodes
 from xskill.mine.from_corpus import mine_corpus as mine
@@ -154,7 +154,8 @@ def test_empty_and_one_step_episodes() -> None:
 
 
 def command(*args: str, cwd: Path, data: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run([sys.executable, "-m", "xskill.cli", "mine", *args], cwd=cwd, input=data, capture_output=True)
+    run = xskill if "-j" in args else within  # whose workers are forked
+    return run("mine", *args, cwd=cwd, stdin=data, check=None)
 
 
 @pytest.fixture

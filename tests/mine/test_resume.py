@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import random
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from tests.command import within
 from tests.mine.corpora import random_episodes, random_rules
 from tests.mine.plain import merge as merge_plainly
 from tests.mine.plain import own_actions
@@ -151,12 +150,7 @@ def test_command_and_the_distance_to_the_union(tmp_path: Path) -> None:
     ):
         done = command(*args, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
-    diff = subprocess.run(
-        [sys.executable, "-m", "xskill.cli", "tree", "diff", "union.tree", "grown.tree", "--json"],
-        cwd=tmp_path,
-        capture_output=True,
-        check=True,
-    )
+    diff = within("tree", "diff", "union.tree", "grown.tree", "--json", cwd=tmp_path)
     report = msgspec.json.decode(diff.stdout)
     union = mined(episodes, MineRules())
     resumed = {tuple(node.expansion) for node in grown(mined(episodes[:200], MineRules()), episodes[200:]).nodes}

@@ -6,7 +6,7 @@ import json
 import re
 from pathlib import Path
 
-from tests.command import xskill
+from tests.command import within
 from xskill.mine.corpus import encode_episodes
 from xskill.mine.from_corpus import mine_corpus as mine
 from xskill.mine.rules import MineRules
@@ -27,9 +27,9 @@ MEASURE = ["take<instrument>", "focus<instrument>", "measure<substance>"]
 
 def test_the_thermometer_of_real_episodes_is_one_variable(sample_data: Path) -> None:
     """Taken in the kitchen, focused, and used three rooms further on: one variable, its value shown once."""
-    episodes = xskill("canon", "-q", sample_data / "scienceworld.jsonl.gz").stdout
+    episodes = within("canon", "-q", sample_data / "scienceworld.jsonl.gz").stdout
     options = ("--max-length", "40", "--max-skills", "2000", "--min-frequency", "2", "--eta", "0")
-    lines = xskill("mine", "-q", *options, stdin=episodes).stdout.splitlines()[1:]
+    lines = within("mine", "-q", *options, stdin=episodes).stdout.splitlines()[1:]
     wanted = {"take<instrument>", "focus<instrument>", "measure<substance>"}
     patterns = [node["pattern"] for node in map(json.loads, lines) if wanted <= set(node["expansion"])]
     assert patterns

@@ -1,4 +1,4 @@
-"""Run the real command, the way a user does."""
+"""The command with its output as text, and workers that go wrong."""
 
 from __future__ import annotations
 
@@ -7,22 +7,16 @@ import os
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from tests import command
+
 FAULTY = Path(__file__).with_name("faulty_worker.py")
 
-
-def xskill(*arguments: str | Path, stdin: str | None = None, timeout: float = 120) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "xskill", *map(str, arguments)],
-        input=stdin,
-        capture_output=True,
-        text=True,
-        timeout=timeout,
-        check=False,
-        env=os.environ,  # and not what a command that ran in this very process set for itself
-    )
+xskill = command.in_text(partial(command.xskill, env=os.environ))
+within = command.in_text(partial(command.within, env=os.environ))
 
 
 def write_tasks(path: Path, n: int) -> Path:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.command import xskill
+from tests.command import within
 from tests.credit.make import gather, questions
 from xskill.errors import BadData
 from xskill.rollouts.prefix_tree import build, check_links, origin, root_ancestor, summary
@@ -130,9 +130,9 @@ def test_a_parent_link_that_leads_into_a_circle_is_a_bad_link() -> None:
 def test_commands_refuse_parent_links_in_a_circle(command: tuple[str, ...], kind: str, tmp_path: Path) -> None:
     path = write(tmp_path / "r.jsonl", [rollout("a", "xy", parent=("b", 1)), rollout("b", "xz", parent=("a", 1))])
     if kind == "parquet":
-        xskill("filter", "reward >= 0", path, "-o", tmp_path / "r.parquet")
+        within("filter", "reward >= 0", path, "-o", tmp_path / "r.parquet")
         path = tmp_path / "r.parquet"
-    error = xskill(*command, path, check=65).stderr.decode()
+    error = within(*command, path, check=65).stderr.decode()
     assert f"r.{kind}:1: parent.id: the parent links above 'a' form a cycle" in error
 
 
@@ -196,7 +196,7 @@ def test_a_deep_shared_prefix_is_no_recursion(depth: int) -> None:
 def test_build_command_writes_each_shared_turn_once(tmp_path: Path) -> None:
     records = [rollout("r0", "abc"), rollout("r1", "abd", 0.0, ("r0", 2)), rollout("r2", "ab", None, ("r0", 2))]
     path = write(tmp_path / "r.jsonl", records)
-    done = xskill("rollout", "build", path)
+    done = within("rollout", "build", path)
     nodes = [json.loads(line) for line in done.stdout.splitlines()]
     assert [node["node"] for node in nodes] == [0, 1, 2, 3, 4]
     assert [node.get("parent") for node in nodes] == [None, 0, 1, 2, 2]
@@ -204,8 +204,8 @@ def test_build_command_writes_each_shared_turn_once(tmp_path: Path) -> None:
     assert nodes[2]["trajectories"] == ["r0", "r1", "r2"]
     assert nodes[2]["ended"] == ["r2"]
     assert (nodes[2]["finished"], nodes[2]["reward"]) == (2, 0.5)
-    assert xskill("check", "-", stdin=done.stdout).returncode == 0
-    found = json.loads(xskill("rollout", "build", path, "--json").stdout)
+    assert within("check", "-", stdin=done.stdout).returncode == 0
+    found = json.loads(within("rollout", "build", path, "--json").stdout)
     assert (found["turns"], found["nodes"], found["unfinished"]) == (8, 4, 1)
 
 
@@ -213,10 +213,10 @@ def test_a_bad_link_stops_the_run_or_goes_to_the_rejects(tmp_path: Path) -> None
     """r2's parent is the bad r1: it becomes an orphan and stays."""
     records = [rollout("r0", "abc"), rollout("r1", "xb", parent=("r0", 1)), rollout("r2", "xbz", parent=("r1", 2))]
     path = write(tmp_path / "r.jsonl", records)
-    done = xskill("rollout", "build", path, check=65)
+    done = within("rollout", "build", path, check=65)
     assert b"r.jsonl:2: parent.turn: 1, but turn 0 differs from the parent 'r0': action 'x'" in done.stderr
     rejects = tmp_path / "bad.jsonl"
-    found = json.loads(xskill("rollout", "build", path, "--json", "--rejects", rejects).stdout)
+    found = json.loads(within("rollout", "build", path, "--json", "--rejects", rejects).stdout)
     assert (found["trajectories"], found["orphans"]) == (2, 1)
     (row,) = map(json.loads, rejects.read_text().splitlines())
     assert (row["line"], row["reason"][:14]) == (2, "parent.turn: 1")
@@ -227,9 +227,9 @@ def test_parquet_and_jsonl_give_the_same_tree(tmp_path: Path) -> None:
     records[0]["steps"][0] |= {"logprob": [-0.5, -0.25], "extra": {"mask": [1, 0]}}
     records[1]["steps"][0] |= {"logprob": -0.5, "n_tokens": 1}
     path = write(tmp_path / "r.jsonl", records)
-    xskill("filter", "true", path, "-o", tmp_path / "r.parquet")
-    one = xskill("rollout", "build", path).stdout
-    assert xskill("rollout", "build", tmp_path / "r.parquet").stdout == one
+    within("filter", "true", path, "-o", tmp_path / "r.parquet")
+    one = within("rollout", "build", path).stdout
+    assert within("rollout", "build", tmp_path / "r.parquet").stdout == one
 
 
 def test_a_file_that_changes_between_its_two_readings_is_an_error(tmp_path: Path) -> None:
@@ -251,9 +251,9 @@ def test_lines_and_parquet_of_one_question_in_one_run(tmp_path: Path) -> None:
     whole = write(tmp_path / "all.jsonl", records)
     one = write(tmp_path / "one.jsonl", records[:1])
     three = write(tmp_path / "three.jsonl", records[3:])
-    xskill("filter", "true", write(tmp_path / "two.jsonl", records[1:3]), "-o", tmp_path / "two.parquet")
+    within("filter", "true", write(tmp_path / "two.jsonl", records[1:3]), "-o", tmp_path / "two.parquet")
     mixed, expected = (
         [{key: cell for key, cell in json.loads(line).items() if cell is not None} for line in done.stdout.splitlines()]
-        for done in (xskill("credit", one, tmp_path / "two.parquet", three), xskill("credit", whole))
+        for done in (within("credit", one, tmp_path / "two.parquet", three), within("credit", whole))
     )
     assert mixed == expected

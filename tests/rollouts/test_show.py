@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.command import xskill
+from tests.command import within
 from tests.rollouts.test_build import rollout, write
 from xskill.errors import BadData
 from xskill.rollouts.gather import Gather
@@ -30,7 +30,7 @@ def records() -> list[Any]:
 
 
 def show(tmp_path: Path, *args: str, data: list[Any] | None = None) -> str:
-    return xskill("rollout", "show", "-q", write(tmp_path / "r.jsonl", data or records()), *args).stdout.decode()
+    return within("rollout", "show", "-q", write(tmp_path / "r.jsonl", data or records()), *args).stdout.decode()
 
 
 def test_a_tree_without_credits_shows_mean_rewards(tmp_path: Path) -> None:
@@ -58,8 +58,8 @@ def test_a_tree_without_credits_shows_mean_rewards(tmp_path: Path) -> None:
 
 
 def test_a_credited_tree_shows_values_bars_and_targets(tmp_path: Path) -> None:
-    credited = xskill("credit", "-q", write(tmp_path / "r.jsonl", records())).stdout
-    text = xskill("rollout", "show", "-q", stdin=credited).stdout.decode()
+    credited = within("credit", "-q", write(tmp_path / "r.jsonl", records())).stdout
+    text = within("rollout", "show", "-q", stdin=credited).stdout.decode()
     assert "V and credits of the credit run" in text
     (line,) = [line for line in text.splitlines() if line.startswith("└ stop")]
     assert re.sub(r"\s+", " ", line) == "└ stop ×1 V -1.00 █████│ -1.00 q 0.444 ✗ stop"
@@ -88,14 +88,14 @@ def test_question_is_chosen_by_id_or_by_variance(tmp_path: Path) -> None:
     data = [rollout("r0", "a", question="dull"), *records(), rollout("r1", "b", question="other")]
     assert show(tmp_path, data=data).startswith("q · 4 rollouts")
     assert show(tmp_path, "--question", "other", data=data).startswith("other · 1 rollout ·")
-    done = xskill("rollout", "show", tmp_path / "r.jsonl", "--question", "none", check=2)
+    done = within("rollout", "show", tmp_path / "r.jsonl", "--question", "none", check=2)
     assert b"--question none: not in the input, which has dull, q, other" in done.stderr
 
 
 def test_nothing_to_show_is_said(tmp_path: Path) -> None:
     """The only record copied more than it has; without records there is no question to choose."""
     bad = {**rollout("r0", "", None), "parent": {"id": "gone", "turn": 1}}
-    done = xskill("rollout", "show", write(tmp_path / "r.jsonl", [bad]), "--rejects", tmp_path / "bad.jsonl", check=65)
+    done = within("rollout", "show", write(tmp_path / "r.jsonl", [bad]), "--rejects", tmp_path / "bad.jsonl", check=65)
     assert b"no good record: 1 rejected" in done.stderr
     with pytest.raises(BadData, match="no rollout to show"):
         choose_question(Gather().finish(), None)
@@ -138,8 +138,9 @@ def test_a_page_escapes_everything_and_asks_for_nothing(tmp_path: Path) -> None:
 def test_a_page_of_a_deep_tree_is_no_recursion(tmp_path: Path) -> None:
     """1,000 points of choice below each other, on 3,000 turns."""
     data = [rollout("r0", "a" * 3000)] + [rollout(f"s{i}", "a" * i + "b", 0.0, ("r0", i)) for i in range(0, 3000, 3)]
+    path = write(tmp_path / "r.jsonl", data)
     for form in ((), ("--as", "html"), ("--json",)):
-        assert show(tmp_path, *form, data=data)
+        assert within("rollout", "show", "-q", path, *form).stdout
 
 
 def test_a_deep_tree_stays_readable(tmp_path: Path) -> None:
@@ -161,7 +162,7 @@ def test_a_bar_is_full_at_the_scale_and_empty_at_zero() -> None:
 
 
 def check(tmp_path: Path, data: list[Any], *args: str) -> Any:
-    return json.loads(xskill("rollout", "check", "-q", "--json", write(tmp_path / "r.jsonl", data), *args).stdout)
+    return json.loads(within("rollout", "check", "-q", "--json", write(tmp_path / "r.jsonl", data), *args).stdout)
 
 
 def test_check_counts_what_teaches_nothing(tmp_path: Path) -> None:
@@ -205,14 +206,14 @@ def test_check_warns_of_collapsed_weights(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("tau", ["0", "-1", "nan", "inf"])
 def test_check_refuses_what_is_no_temperature(tmp_path: Path, tau: str) -> None:
-    done = xskill("rollout", "check", write(tmp_path / "r.jsonl", records()), "--tau", tau, check=2)
+    done = within("rollout", "check", write(tmp_path / "r.jsonl", records()), "--tau", tau, check=2)
     assert b"--tau" in done.stderr
     assert b"finite number" in done.stderr
 
 
 def test_check_at_a_temperature_near_zero(tmp_path: Path) -> None:
     """Equal likelihoods stay equal; no warning of numpy reaches the terminal."""
-    done = xskill("rollout", "check", "--json", write(tmp_path / "r.jsonl", records()), "--tau", "1e-320")
+    done = within("rollout", "check", "--json", write(tmp_path / "r.jsonl", records()), "--tau", "1e-320")
     assert json.loads(done.stdout)["effective_actions"] == pytest.approx(2)
     assert done.stderr.startswith(b"xskill rollout check: read ")
 
@@ -230,7 +231,7 @@ def test_check_measures_the_bias_of_baselines_per_turn_index(tmp_path: Path) -> 
 
 
 def test_check_in_words(tmp_path: Path) -> None:
-    done = xskill("rollout", "check", write(tmp_path / "r.jsonl", records()))
+    done = within("rollout", "check", write(tmp_path / "r.jsonl", records()))
     text = done.stdout.decode()
     assert "no logprob_new" in text
     assert text.startswith("questions           1, 4 rollouts, cost 2.8 full rollouts each")

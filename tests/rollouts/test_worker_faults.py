@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.rollouts.commands import assert_ended, faulty, lines, write_tasks, xskill
+from tests.rollouts.commands import assert_ended, faulty, lines, within, write_tasks, xskill
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +20,7 @@ def tasks(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def healthy(tasks: Path) -> str:
     """The output that a good worker gives."""
-    result = xskill("rollout", "expand", tasks, "--worker", faulty())
+    result = within("rollout", "expand", tasks, "--worker", faulty())
     assert result.returncode == 0, result.stderr
     assert [row["question_id"] for row in lines(result.stdout)] == [f"q{i}" for i in range(4) for _ in range(12)]
     return result.stdout
@@ -29,8 +29,8 @@ def healthy(tasks: Path) -> str:
 FAULTS = {
     "die": "died with exit code 3: Traceback: out of luck",
     "kill": "was killed by signal 9 (Killed)",
-    "hang": "gave no answer within 5 s",
-    "hang-with-child": "gave no answer within 5 s",
+    "hang": "gave no answer within 3 s",
+    "hang-with-child": "gave no answer within 3 s",
     "garbage": "answered nonsense to finish: not valid JSON",
     "half": "died with exit code 0",
     "twice": "printed what nobody asked for: 'and by the way'",
@@ -44,12 +44,12 @@ FAULTS = {
 
 def timeout(fault: str) -> str:
     """Time for the healthy answers too, on a busy machine; only a hanging worker makes anyone wait for it."""
-    return "5" if "hang" in fault else "100"
+    return "3" if "hang" in fault else "100"
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_one_fault_is_made_good_by_one_retry(fault: str, tasks: Path, healthy: str, tmp_path: Path) -> None:
-    result = xskill(
+    result = within(
         *("rollout", "expand", tasks, "--timeout", timeout(fault)),
         *("--worker", faulty(fault, "q1", "finish", "1", tmp_path)),
     )
@@ -62,7 +62,7 @@ def test_one_fault_is_made_good_by_one_retry(fault: str, tasks: Path, healthy: s
 @pytest.mark.parametrize("fault", ["die", "hang", "garbage", "error"])
 def test_two_faults_cost_the_question_alone(fault: str, tasks: Path, healthy: str, tmp_path: Path) -> None:
     rejects, out = tmp_path / "rejects.jsonl", tmp_path / "out.jsonl"
-    result = xskill(
+    result = within(
         *("rollout", "expand", tasks, "--timeout", timeout(fault), "-o", out, "--rejects", rejects),
         *("--worker", faulty(fault, "q1", "finish", "9", tmp_path), "-j", "2"),
     )
@@ -73,7 +73,7 @@ def test_two_faults_cost_the_question_alone(fault: str, tasks: Path, healthy: st
     assert json.loads(row["raw"]) == {"id": "q1", "task": "number 1"}  # it can be fed in again
     assert "read 4; kept 3; rejected 1" in result.stderr
 
-    resumed = xskill("rollout", "expand", tasks, "--resume", out, "--worker", faulty())
+    resumed = within("rollout", "expand", tasks, "--resume", out, "--worker", faulty())
     assert resumed.returncode == 0, resumed.stderr
     assert resumed.stdout == healthy
     assert "resumed 3" in resumed.stderr
@@ -81,7 +81,7 @@ def test_two_faults_cost_the_question_alone(fault: str, tasks: Path, healthy: st
 
 def test_without_rejects_the_run_goes_on_and_then_says_so(tasks: Path, healthy: str, tmp_path: Path) -> None:
     out, report = tmp_path / "out.jsonl", tmp_path / "report.json"
-    result = xskill(
+    result = within(
         *("rollout", "expand", tasks, "-o", out, "--report", report),
         *("--worker", faulty("die", "q1", "finish", "9", tmp_path)),
     )
@@ -105,7 +105,7 @@ def test_a_second_beginning_that_differs_is_no_retry(tasks: Path, tmp_path: Path
         "    if r['op'] != 'reset': sys.exit(1)\n"
         "    print(json.dumps({'observation': f'it is {os.getpid()}', 'done': False}), flush=True)\n"
     )
-    result = xskill("rollout", "expand", tasks, "--worker", f"{sys.executable} {changing}")
+    result = within("rollout", "expand", tasks, "--worker", f"{sys.executable} {changing}")
     assert result.returncode == 1
     assert "the second reset gave another observation: the environment is not seeded" in result.stderr
 
@@ -114,7 +114,7 @@ def test_a_hanging_worker_takes_its_children_with_it(tasks: Path, tmp_path: Path
     mark = f"5{os.getpid()}.5"  # a sleep that can be told from all others
     hanging = tmp_path / "hanging.sh"
     hanging.write_text(f"sleep {mark} & sleep {mark}\n")
-    result = xskill("rollout", "expand", tasks, "--timeout", "0.5", "--worker", f"sh {hanging}")
+    result = within("rollout", "expand", tasks, "--timeout", "0.5", "--worker", f"sh {hanging}")
     assert result.returncode == 1
     assert_ended(mark)
 
@@ -133,19 +133,19 @@ def test_a_command_that_never_works_is_given_up_at_once(tmp_path: Path) -> None:
 
 def test_a_first_question_that_cannot_be_answered_is_not_the_last(tasks: Path, healthy: str, tmp_path: Path) -> None:
     worker = faulty("error", "q0", "reset", "9", tmp_path)
-    result = xskill("rollout", "expand", tasks, "--rejects", tmp_path / "rejects.jsonl", "--worker", worker)
+    result = within("rollout", "expand", tasks, "--rejects", tmp_path / "rejects.jsonl", "--worker", worker)
     assert result.returncode == 0, result.stderr
     assert lines(result.stdout) == [row for row in lines(healthy) if row["question_id"] != "q0"]
 
 
 def test_an_endless_answer_is_cut(tasks: Path, tmp_path: Path) -> None:
-    result = xskill("rollout", "expand", tasks, "--worker", faulty("endless", "q1", "finish", "1", tmp_path))
+    result = within("rollout", "expand", tasks, "--worker", faulty("endless", "q1", "finish", "1", tmp_path))
     assert result.returncode == 0, result.stderr
     assert "answered with a line longer than 64 MiB" in result.stderr
 
 
 def test_a_dying_worker_cannot_paint_the_terminal(tasks: Path, tmp_path: Path) -> None:
-    result = xskill("rollout", "expand", tasks, "--worker", faulty("escape", "q1", "finish", "1", tmp_path))
+    result = within("rollout", "expand", tasks, "--worker", faulty("escape", "q1", "finish", "1", tmp_path))
     assert "\x1b" not in result.stderr
     assert r"\x1b[2Jwiped" in result.stderr
 
@@ -153,10 +153,10 @@ def test_a_dying_worker_cannot_paint_the_terminal(tasks: Path, tmp_path: Path) -
 @pytest.mark.parametrize("op", ["reset", "propose", "step", "finish"])
 def test_a_search_survives_a_fault_at_any_request(op: str, tasks: Path, tmp_path: Path) -> None:
     arguments = ("rollout", "puct", tasks, "--iterations", "12", "-k", "3", "--depth", "3")
-    good = xskill(*arguments, "--worker", faulty())
+    good = within(*arguments, "--worker", faulty())
     assert good.returncode == 0, good.stderr
     (tmp_path / op).mkdir()
-    bad = xskill(*arguments, "-j", "2", "--worker", faulty("kill", "q2", op, "1", tmp_path / op))
+    bad = within(*arguments, "-j", "2", "--worker", faulty("kill", "q2", op, "1", tmp_path / op))
     assert bad.returncode == 0, bad.stderr
     assert bad.stdout == good.stdout
     assert "was tried again" in bad.stderr
@@ -165,7 +165,7 @@ def test_a_search_survives_a_fault_at_any_request(op: str, tasks: Path, tmp_path
 def test_all_failed(tasks: Path, tmp_path: Path) -> None:
     only = write_tasks(tmp_path / "one.jsonl", 1)
     worker = faulty("error", "q0", "finish", "9", tmp_path)
-    result = xskill("rollout", "expand", only, "--rejects", tmp_path / "r.jsonl", "--worker", worker)
+    result = within("rollout", "expand", only, "--rejects", tmp_path / "r.jsonl", "--worker", worker)
     assert result.returncode == 65
     assert len(lines((tmp_path / "r.jsonl").read_text())) == 1
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.rollouts.commands import assert_ended, lines, write_tasks, xskill
+from tests.rollouts.commands import assert_ended, lines, within, write_tasks
 
 NULL = "xskill worker null --breadth 3 --depth 5"
 SLOW = f"{NULL} --delay 0.03"
@@ -31,7 +31,7 @@ def sampler(request: pytest.FixtureRequest) -> tuple[str, ...]:
 
 @pytest.fixture(scope="module")
 def plain(sampler: tuple[str, ...], tasks: Path) -> str:
-    result = xskill("rollout", *sampler, tasks, "--worker", NULL)
+    result = within("rollout", *sampler, tasks, "--worker", NULL)
     assert result.returncode == 0, result.stderr
     return result.stdout
 
@@ -86,14 +86,14 @@ def held_from_q3(folder: Path) -> str:
 
 
 def test_any_number_of_workers_gives_the_same_bytes(sampler: tuple[str, ...], tasks: Path, plain: str) -> None:
-    result = xskill("rollout", *sampler, tasks, "--worker", NULL, "-j", "4")
+    result = within("rollout", *sampler, tasks, "--worker", NULL, "-j", "4")
     assert result.stdout == plain
-    assert xskill("rollout", *sampler, tasks, "--worker", NULL, "--seed", "1").stdout != plain
+    assert within("rollout", *sampler, tasks, "--worker", NULL, "--seed", "1").stdout != plain
 
 
 def test_a_question_does_not_depend_on_the_others(sampler: tuple[str, ...], tasks: Path, plain: str) -> None:
     turned = "".join(reversed(tasks.read_text().splitlines(keepends=True)))
-    result = xskill("rollout", *sampler, "--worker", NULL, stdin=turned)
+    result = within("rollout", *sampler, "--worker", NULL, stdin=turned)
     assert sorted(result.stdout.splitlines()) == sorted(plain.splitlines())
 
 
@@ -116,12 +116,12 @@ def test_ctrl_c_finishes_what_is_in_flight_and_resume_gives_the_same_bytes(
     kept = [line for line in plain.splitlines(keepends=True) if json.loads(line)["question_id"] in questions]
     assert found == "".join(kept)
 
-    resumed = xskill("rollout", *sampler, tasks, "--worker", NULL, "--resume", out, "-o", out)
+    resumed = within("rollout", *sampler, tasks, "--worker", NULL, "--resume", out, "-o", out)
     assert resumed.returncode == 0, resumed.stderr
     assert out.read_text() == plain
     assert f"resumed {len(questions)}" in resumed.stderr
 
-    again = xskill("rollout", *sampler, tasks, "--worker", "false", "--resume", out)  # nothing is left to be asked
+    again = within("rollout", *sampler, tasks, "--worker", "false", "--resume", out)  # nothing is left to be asked
     assert again.stdout == plain
 
 
@@ -142,16 +142,16 @@ def test_the_second_ctrl_c_drops_what_is_in_flight(tasks: Path, tmp_path: Path) 
 
 
 def test_a_killed_run_leaves_a_stream_to_resume_from(tasks: Path, tmp_path: Path) -> None:
-    plain = xskill("rollout", "expand", tasks, "--worker", NULL).stdout
+    plain = within("rollout", "expand", tasks, "--worker", NULL).stdout
     cut = tmp_path / "cut.jsonl"
     for size in (len(plain) // 3, len(plain) - 5):
         cut.write_text(plain[:size])
-        result = xskill("rollout", "expand", tasks, "--worker", NULL, "--resume", cut)
+        result = within("rollout", "expand", tasks, "--worker", NULL, "--resume", cut)
         assert result.returncode == 0, result.stderr
         assert result.stdout == plain
         assert "truncated?" in result.stderr
     cut.write_text("")
-    result = xskill("rollout", "expand", tasks, "--worker", NULL, "--resume", cut)
+    result = within("rollout", "expand", tasks, "--worker", NULL, "--resume", cut)
     assert result.stdout == plain
 
 
@@ -165,14 +165,14 @@ def test_a_killed_driver_takes_its_workers_with_it(tasks: Path) -> None:
 
 def test_resume_refuses_other_choices(tasks: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
-    xskill("rollout", "expand", tasks, "--worker", NULL, "-o", out)
-    result = xskill("rollout", "expand", tasks, "--worker", NULL, "--resume", out, "-B", "3")
+    within("rollout", "expand", tasks, "--worker", NULL, "-o", out)
+    result = within("rollout", "expand", tasks, "--worker", NULL, "--resume", out, "-B", "3")
     assert result.returncode == 2
     assert "was sampled with branches 2, this run has 3" in result.stderr
-    other = xskill("rollout", "expand", "--worker", NULL, "--resume", out, stdin='{"id": "q3"}\n')
+    other = within("rollout", "expand", "--worker", NULL, "--resume", out, stdin='{"id": "q3"}\n')
     assert [row["question_id"] for row in lines(other.stdout)] == ["q3"] * 12
     assert "5 questions that are not among the tasks are left out" in other.stderr
-    result = xskill("rollout", "puct", tasks, "--worker", NULL, "--resume", out)
+    result = within("rollout", "puct", tasks, "--worker", NULL, "--resume", out)
     assert result.returncode == 2
     assert "'expand', this run has 'puct'" in result.stderr
 
@@ -187,8 +187,8 @@ def test_a_reader_that_leaves_ends_the_run(tasks: Path) -> None:
 
 def test_given_episodes_are_expanded_and_resumed(tasks: Path, tmp_path: Path) -> None:
     first, out = tmp_path / "first.jsonl", tmp_path / "out.jsonl"
-    xskill("rollout", "expand", tasks, "--worker", NULL, "-N", "2", "-B", "0", "-o", first)
-    grown = xskill("rollout", "expand", "--from", first, "--worker", NULL, "-B", "3")
+    within("rollout", "expand", tasks, "--worker", NULL, "-N", "2", "-B", "0", "-o", first)
+    grown = within("rollout", "expand", "--from", first, "--worker", NULL, "-B", "3")
     assert grown.returncode == 0, grown.stderr
     rows = lines(grown.stdout)
     assert [row["id"] for row in rows[:8]] == ["q0/0", "q0/1", *(f"q0/{i}.{b}" for i in (0, 1) for b in (0, 1, 2))]
@@ -196,42 +196,42 @@ def test_given_episodes_are_expanded_and_resumed(tasks: Path, tmp_path: Path) ->
     assert "read 6; kept 6" in grown.stderr
 
     out.write_text("".join(grown.stdout.splitlines(keepends=True)[:21]))  # two questions and a part of the third
-    resumed = xskill("rollout", "expand", "--from", first, "--worker", NULL, "-B", "3", "--resume", out)
+    resumed = within("rollout", "expand", "--from", first, "--worker", NULL, "-B", "3", "--resume", out)
     assert resumed.stdout == grown.stdout
     assert "resumed 2" in resumed.stderr
 
-    deeper = xskill("rollout", "expand", "--from", "-", "--worker", NULL, "-B", "1", stdin=grown.stdout)
+    deeper = within("rollout", "expand", "--from", "-", "--worker", NULL, "-B", "1", stdin=grown.stdout)
     assert deeper.returncode == 0, deeper.stderr
     names = [row["id"] for row in lines(deeper.stdout)]
     assert len(names) == len(set(names)) == 96
-    checked = xskill("rollout", "build", "-", "--json", stdin=deeper.stdout)
+    checked = within("rollout", "build", "-", "--json", stdin=deeper.stdout)
     assert checked.returncode == 0, checked.stderr
 
 
 def test_tasks_by_number_and_their_mistakes(tmp_path: Path) -> None:
-    result = xskill("rollout", "expand", "--worker", NULL, "-N", "1", "-B", "0", stdin='{"id": 7, "hint": "left"}\n')
+    result = within("rollout", "expand", "--worker", NULL, "-N", "1", "-B", "0", stdin='{"id": 7, "hint": "left"}\n')
     (row,) = lines(result.stdout)
     assert (row["id"], row["question_id"], row["extra"]["hint"]) == ("7/0", "7", "left")
     bad = '{"id": "a"}\n{"id": "a"}\n{"task": "nameless"}\n{"id": 1.5}\n'
-    result = xskill("rollout", "expand", "--worker", NULL, stdin=bad)
+    result = within("rollout", "expand", "--worker", NULL, stdin=bad)
     assert result.returncode == 65
     assert "-:2: id: 'a' came before" in result.stderr
     rejects = tmp_path / "rejects.jsonl"
-    result = xskill("rollout", "expand", "--worker", NULL, "--rejects", rejects, stdin=bad)
+    result = within("rollout", "expand", "--worker", NULL, "--rejects", rejects, stdin=bad)
     assert result.returncode == 0
     assert "read 4; kept 1; rejected 3" in result.stderr
     assert [(row["file"], row["line"]) for row in lines(rejects.read_text())] == [("-", 2), ("-", 3), ("-", 4)]
-    assert xskill("rollout", "expand", "--worker", NULL, stdin="").returncode == 66
+    assert within("rollout", "expand", "--worker", NULL, stdin="").returncode == 66
 
 
 def test_parquet_holds_the_same_records(tasks: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.parquet"
-    plain = xskill("rollout", "puct", tasks, "--iterations", "10", "--worker", NULL)
-    result = xskill("rollout", "puct", tasks, "--iterations", "10", "--worker", NULL, "-o", out)
+    plain = within("rollout", "puct", tasks, "--iterations", "10", "--worker", NULL)
+    result = within("rollout", "puct", tasks, "--iterations", "10", "--worker", NULL, "-o", out)
     assert result.returncode == 0, result.stderr
-    back = xskill("filter", "true", out)
+    back = within("filter", "true", out)
     assert lines(back.stdout) == lines(plain.stdout)
-    resumed = xskill("rollout", "puct", tasks, "--iterations", "10", "--worker", "false", "--resume", out)
+    resumed = within("rollout", "puct", tasks, "--iterations", "10", "--worker", "false", "--resume", out)
     assert lines(resumed.stdout) == lines(plain.stdout)
 
 
@@ -250,7 +250,7 @@ def test_skills_of_the_bank_reach_the_worker(tmp_path: Path) -> None:
     cool = {**heat, "id": "t2", "task_type": "cool", "title": "Cool it down", "steps": ["freeze"]}
     bank = tmp_path / "bank.jsonl"
     bank.write_text("".join(json.dumps(s) + "\n" for s in (skill, heat, cool)))
-    result = xskill(
+    result = within(
         *("rollout", "expand", "-N", "1", "-B", "0", "--bank", bank, "--worker", f"{sys.executable} {told}"),
         stdin='{"id": "x"}\n',
     )
@@ -264,6 +264,6 @@ def test_skills_of_the_bank_reach_the_worker(tmp_path: Path) -> None:
 
 
 def test_options_that_no_search_can_take(tasks: Path) -> None:
-    result = xskill("rollout", "puct", tasks, "--worker", NULL, "--prior", "sideways")
+    result = within("rollout", "puct", tasks, "--worker", NULL, "--prior", "sideways")
     assert result.returncode == 2
     assert "expected one of auto, worker, logprob, uniform" in result.stderr

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.command import ENVIRONMENT, xskill
+from tests.command import ENVIRONMENT, within
 from xskill.errors import CannotWrite
 from xskill.streams.atomic import AtomicFile
 
@@ -45,9 +45,9 @@ def test_kill_in_mid_write_leaves_the_old_file_and_the_rerun_cleans(name: str, t
     writer.stdin.close()
     assert out.read_bytes() == b"old"
     assert len(temporaries(tmp_path)) == 1
-    xskill("split", "-o", out, stdin=LINE)
+    within("split", "-o", out, stdin=LINE)
     assert temporaries(tmp_path) == []
-    assert json.loads(xskill("stats", "--json", out).stdout)["episodes"] == 1
+    assert json.loads(within("stats", "--json", out).stdout)["episodes"] == 1
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
@@ -99,7 +99,7 @@ def test_a_live_writer_keeps_its_temporary(tmp_path: Path) -> None:
 def test_bad_input_leaves_the_old_file(tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
     out.write_bytes(b"old")
-    xskill("split", "-o", out, stdin=LINE + b"{", check=65)
+    within("split", "-o", out, stdin=LINE + b"{", check=65)
     assert out.read_bytes() == b"old"
     assert temporaries(tmp_path) == []
 
@@ -109,7 +109,7 @@ def test_mode_of_the_old_file_and_links_are_kept(tmp_path: Path) -> None:
     real.write_bytes(b"old")
     real.chmod(0o640)
     link.symlink_to(real)
-    xskill("split", "-o", link, stdin=LINE)
+    within("split", "-o", link, stdin=LINE)
     assert link.is_symlink()
     assert stat.S_IMODE(real.stat().st_mode) == 0o640
     assert real.read_bytes().startswith(b'{"schema"')
@@ -118,28 +118,28 @@ def test_mode_of_the_old_file_and_links_are_kept(tmp_path: Path) -> None:
 def test_new_files_follow_the_umask(tmp_path: Path) -> None:
     umask = os.umask(0)
     os.umask(umask)
-    xskill("split", "-o", tmp_path / "out.jsonl", stdin=LINE)
+    within("split", "-o", tmp_path / "out.jsonl", stdin=LINE)
     assert stat.S_IMODE((tmp_path / "out.jsonl").stat().st_mode) == 0o666 & ~umask
 
 
 def test_a_device_is_written_directly() -> None:
-    xskill("split", "-o", "/dev/null", stdin=LINE)
+    within("split", "-o", "/dev/null", stdin=LINE)
 
 
 @pytest.mark.parametrize("path", ["missing/out.jsonl", "."])
 def test_cannot_write_is_74(path: str, tmp_path: Path) -> None:
     with pytest.raises(CannotWrite):
         AtomicFile(str(tmp_path / path))
-    done = xskill("split", "-o", tmp_path / path, stdin=LINE, check=74)
+    done = within("split", "-o", tmp_path / path, stdin=LINE, check=74)
     assert len(done.stderr.decode().splitlines()) == 1
 
 
 def test_full_disk_is_74() -> None:
-    done = xskill("split", "-o", "/dev/full", stdin=LINE * 3000, check=74)
+    done = within("split", "-o", "/dev/full", stdin=LINE * 3000, check=74)
     assert "No space left" in done.stderr.decode()
 
 
 def test_gzip_output_holds_no_clock(tmp_path: Path) -> None:
     for name in ("a.jsonl.gz", "b.jsonl.gz"):
-        xskill("split", "-o", tmp_path / name, stdin=LINE)
+        within("split", "-o", tmp_path / name, stdin=LINE)
     assert (tmp_path / "a.jsonl.gz").read_bytes() == (tmp_path / "b.jsonl.gz").read_bytes()

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 import zstandard
 
-from tests.command import within, xskill
+from tests.command import within
 
 GOOD = [json.dumps({"id": f"e{i}", "actions": ["a", "b"], "success": i % 2 == 0}).encode() for i in range(4)]
 LINES = b"\n".join(GOOD) + b"\n"
@@ -56,7 +56,7 @@ def test_one_line_with_the_place(case: str, through: str, tmp_path: Path) -> Non
     data, code, message = CASES[case]
     path = tmp_path / "run.jsonl"
     path.write_bytes(data)
-    done = xskill("split", path, check=code) if through == "file" else xskill("split", stdin=data, check=code)
+    done = within("split", path, check=code) if through == "file" else within("split", stdin=data, check=code)
     name = str(path) if through == "file" else "-"
     assert message.replace("{file}", name) in last_line(done.stderr)
     assert all(json.loads(line)["id"] in ("e0", "e1", "e2", "e3") for line in done.stdout.splitlines())
@@ -70,14 +70,14 @@ def test_a_damaged_file_is_told_alike_by_every_command(data: bytes, tmp_path: Pa
     path = tmp_path / "x"
     path.write_bytes(data)
     commands = ("split", "head", "filter true", "credit", "tree show", "bank show")
-    told = {last_line(xskill(*words.split(), path, check=65).stderr) for words in commands}
+    told = {last_line(within(*words.split(), path, check=65).stderr) for words in commands}
     assert len(told) == 1, told
 
 
 def test_missing_file_and_directory(tmp_path: Path) -> None:
-    assert "no such file" in last_line(xskill("stats", tmp_path / "none", check=66).stderr)
+    assert "no such file" in last_line(within("stats", tmp_path / "none", check=66).stderr)
     message = f"xskill: {tmp_path}: is a directory; name the files in it (`xskill canon` reads some as they are)"
-    assert last_line(xskill("stats", tmp_path, check=66).stderr) == message
+    assert last_line(within("stats", tmp_path, check=66).stderr) == message
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_rejects_keep_the_good_records_and_the_reason(case: str, tmp_path: Path)
     data, _, message = CASES[case]
     path, rejects, out = tmp_path / "run.jsonl", tmp_path / "bad.jsonl", tmp_path / "out.jsonl"
     path.write_bytes(data)
-    xskill("split", path, "--rejects", rejects, "-o", out)
+    within("split", path, "--rejects", rejects, "-o", out)
     assert [json.loads(line)["id"] for line in out.read_bytes().splitlines()] == ["e0", "e1", "e2", "e3"]
     (row,) = map(json.loads, rejects.read_text().splitlines())
     assert row["file"] == str(path)
@@ -100,7 +100,7 @@ def test_truncated_gzip_with_rejects_keeps_what_was_whole(tmp_path: Path) -> Non
     path, rejects = tmp_path / "run.jsonl.gz", tmp_path / "bad.jsonl"
     many = b"".join(b'{"id":"%d","actions":[]}\n' % (i * 7919) for i in range(20_000))
     path.write_bytes(gzip.compress(many)[:-5000])
-    done = xskill("split", path, "--rejects", rejects)
+    done = within("split", path, "--rejects", rejects)
     kept = ids(done.stdout)
     assert 15_000 < len(kept) < 20_000
     assert kept == [str(i * 7919) for i in range(len(kept))]
@@ -112,7 +112,7 @@ def test_truncated_gzip_with_rejects_keeps_what_was_whole(tmp_path: Path) -> Non
 def test_nothing_good_is_65_and_leaves_the_old_output(tmp_path: Path) -> None:
     rejects, out = tmp_path / "bad.jsonl", tmp_path / "out.jsonl"
     out.write_text("old\n")
-    done = xskill("split", "--rejects", rejects, "-o", out, stdin=b'{"id":3}\n{"id":4}\n', check=65)
+    done = within("split", "--rejects", rejects, "-o", out, stdin=b'{"id":3}\n{"id":4}\n', check=65)
     assert "no good record: 2 rejected" in last_line(done.stderr)
     assert out.read_text() == "old\n"
     assert len(rejects.read_text().splitlines()) == 2
@@ -122,7 +122,7 @@ def test_an_empty_input_among_others_is_only_said(tmp_path: Path) -> None:
     empty, full = tmp_path / "empty.jsonl", tmp_path / "full.jsonl"
     empty.write_bytes(b"")
     full.write_bytes(LINES)
-    done = xskill("stats", empty, full)
+    done = within("stats", empty, full)
     assert f"{empty}: no record in it" in done.stderr.decode()
 
 
@@ -142,24 +142,24 @@ def test_an_empty_input_among_others_is_only_said(tmp_path: Path) -> None:
     ids=["two members", "two frames", "no size", "twice", "padding", "CRLF", "blank lines", "BOMs", "no final newline"],
 )
 def test_legal_oddities_are_read_whole(data: bytes) -> None:
-    assert json.loads(xskill("stats", "--json", stdin=data).stdout)["episodes"] == 4
+    assert json.loads(within("stats", "--json", stdin=data).stdout)["episodes"] == 4
 
 
 def test_bytes_after_gzip_are_said() -> None:
-    done = xskill("stats", "--json", stdin=gzip.compress(LINES) + b"garbage")
+    done = within("stats", "--json", stdin=gzip.compress(LINES) + b"garbage")
     assert json.loads(done.stdout)["episodes"] == 4
     assert "bytes after the end of the gzip data were ignored" in done.stderr.decode()
 
 
 def test_line_separators_inside_strings_do_not_cut_records() -> None:
     text = json.dumps({"id": "a\u2028b\u0085c\u000b", "actions": []}, ensure_ascii=False)
-    assert json.loads(xskill("stats", "--json", stdin=text + "\n" + text).stdout)["episodes"] == 2
+    assert json.loads(within("stats", "--json", stdin=text + "\n" + text).stdout)["episodes"] == 2
 
 
 def test_foreign_parquet_is_told_apart(tmp_path: Path) -> None:
     path = tmp_path / "x.parquet"
     pl.DataFrame({"prompt": ["a"]}).write_parquet(path)
-    assert "foreign tables go through `xskill canon` first" in last_line(xskill("stats", path, check=65).stderr)
+    assert "foreign tables go through `xskill canon` first" in last_line(within("stats", path, check=65).stderr)
 
 
 def test_a_bomb_stays_in_bounded_memory(tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ def test_a_bomb_stays_in_bounded_memory(tmp_path: Path) -> None:
     inner = gzip.compress(b"0" * (64 << 20), 9)
     path.write_bytes(gzip.compress(inner * 16, 9))
     assert path.stat().st_size < 10_000
-    assert "a line longer than 256 MiB" in last_line(xskill("stats", path, check=65).stderr)
+    assert "a line longer than 256 MiB" in last_line(within("stats", path, check=65).stderr)
 
 
 def test_all_bad_parquet_is_refused_in_one_line(shared: Path) -> None:

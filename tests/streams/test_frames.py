@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.command import xskill
+from tests.command import within
 from xskill.errors import BadData
 from xskill.records import CONTRACTS, Node, Record, Step, Trajectory, convert, decode, encode
 from xskill.streams.parquet import frames
@@ -122,7 +122,7 @@ def test_a_number_of_more_than_64_bits_is_refused(record: Record, place: str, tm
         frame_of([record], type(record))
     path, out = tmp_path / "x.jsonl", tmp_path / "x.parquet"
     path.write_bytes(encode(record))
-    done = xskill("head", path, "-o", out, check=65)
+    done = within("head", path, "-o", out, check=65)
     assert done.stderr.decode().startswith(f"xskill: {place}")
     assert not out.exists()
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.command import xskill
+from tests.command import within
 from xskill.text.terminal import clean, clean_line
 
 
@@ -33,6 +33,6 @@ def test_escapes_are_shown() -> None:
 def test_file_names_and_messages_are_cleaned(tmp_path: Path) -> None:
     path = tmp_path / "a\x1b[31m\u202etxt.jsonl"
     path.write_bytes(b'{"id":"\\u001b[2J","actions":3}\n')
-    error = xskill("stats", path, check=65).stderr
+    error = within("stats", path, check=65).stderr
     assert b"\x1b" not in error
     assert b"\\x1b[31m\\u202etxt.jsonl:1: actions: expected a list, got 3" in error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -450,7 +451,7 @@ def test_tasks_may_come_as_a_foreign_table(command: str, tmp_path: Path) -> None
         ("8", None, {"price": None}),
     ]
     worker = f"{sys.executable} -m xskill worker null"
-    within("rollout", command, "-w", worker, "--max-turns", "1", path)
+    within("rollout", command, "-w", worker, "--max-turns", "1", path, env=os.environ)  # a worker's pipes close late
     pl.DataFrame({"a": [1]}).write_parquet(path)
     error = one_line(within("rollout", command, "-w", worker, path, check=65).stderr)
     assert error == f"xskill: {path}:1: id: missing: what names the question"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.tree.test_tree_commands import lines, xskill
+from tests.tree.test_tree_commands import lines, within
 from tests.tree.trees import grow, with_fields
 from xskill.errors import BadData, UsageError
 from xskill.records import Corpus, Node, Slot
@@ -123,40 +123,40 @@ def test_a_line_break_in_a_log_makes_no_line_of_a_card() -> None:
 def test_command(tmp_path: Path) -> None:
     write_tree(TREE, tmp_path / "tree.jsonl")
     args = ("tree", "context", "--tree", tmp_path / "tree.jsonl")
-    rows = [json.loads(line) for line in xskill(*args, "--by-type").stdout.splitlines()]
+    rows = [json.loads(line) for line in within(*args, "--by-type").stdout.splitlines()]
     assert [row["id"] for row in rows] == ["cool", "heat"]
     assert rows[0]["context"] == card(deck_of(TREE), task_type="cool")
     assert rows[0]["n_tokens"] == estimate_tokens(rows[0]["context"])
-    text = xskill(*args, "--task-type", "cool", "--as", "text").stdout.decode()
+    text = within(*args, "--task-type", "cool", "--as", "text").stdout.decode()
     assert text == rows[0]["context"] + "\n\n"
     episode = {"id": "e", "task_type": "heat", "actions": ["open<door>"]}
-    found = json.loads(xskill(*args, stdin=lines(episode)).stdout)
+    found = json.loads(within(*args, stdin=lines(episode)).stdout)
     assert (found["id"], ids(found["context"])) == ("e", ["S2", "S0"])
-    assert xskill(*args, "--by-type", tmp_path / "tree.jsonl").returncode == 2
-    assert xskill(*args, "--as", "html", stdin=lines(episode)).returncode == 2
+    assert within(*args, "--by-type", tmp_path / "tree.jsonl").returncode == 2
+    assert within(*args, "--as", "html", stdin=lines(episode)).returncode == 2
 
 
 def test_a_card_is_harmless(tmp_path: Path) -> None:
     hostile = "\x1b]0;pwn\x07\u202eb"
     write_tree(grow(("S0", "a", hostile)), tmp_path / "tree.jsonl")
     args = ("tree", "context", "--tree", tmp_path / "tree.jsonl", "--task-type", hostile)
-    text = xskill(*args, "--as", "text").stdout.decode()
+    text = within(*args, "--as", "text").stdout.decode()
     assert "task type `]0;pwn b`\n" in text
     assert "- a -> `]0;pwn b` [S0" in text
     assert not set(text) & set(hostile[:1] + "\x07\u202e")
-    assert text == json.loads(xskill(*args).stdout)["context"] + "\n\n"
+    assert text == json.loads(within(*args).stdout)["context"] + "\n\n"
 
 
 def test_what_the_tree_does_not_know_is_said(tmp_path: Path) -> None:
     write_tree(TREE, tmp_path / "typed.jsonl")
     write_tree(grow(("S0", "a", "b")), tmp_path / "untyped.jsonl")
-    done = xskill("tree", "context", "--tree", tmp_path / "typed.jsonl", "--task-type", "nosuch", "--task-type", "heat")
+    done = within("tree", "context", "--tree", tmp_path / "typed.jsonl", "--task-type", "nosuch", "--task-type", "heat")
     assert [bool(json.loads(line)["context"]) for line in done.stdout.splitlines()] == [False, True]
     said = "xskill tree context: no routine was seen in the task type nosuch: an empty card; known: cool, heat"
     assert done.stderr.decode().splitlines()[:-1] == [said]
-    done = xskill("tree", "context", "--tree", tmp_path / "untyped.jsonl", "--by-type")
+    done = within("tree", "context", "--tree", tmp_path / "untyped.jsonl", "--by-type")
     assert (done.returncode, done.stdout) == (65, b"")
     assert b"--by-type: this tree tells no task types" in done.stderr
-    untyped = xskill("tree", "context", "--tree", tmp_path / "untyped.jsonl", "--task-type", "any")
+    untyped = within("tree", "context", "--tree", tmp_path / "untyped.jsonl", "--task-type", "any")
     assert json.loads(untyped.stdout)["context"]  # every routine may fit
     assert len(untyped.stderr.splitlines()) == 1

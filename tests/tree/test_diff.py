@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.tree.test_tree_commands import lines, xskill
+from tests.tree.test_tree_commands import lines, within
 from tests.tree.trees import with_fields
 from xskill.records import Episode
 from xskill.tree.diff import as_json, compare, coverage, render
@@ -77,10 +77,10 @@ def test_command(tmp_path: Path) -> None:
     write_tree(OLD, old)
     write_tree(NEW, new)
     episodes.write_bytes(lines({"id": "1", "actions": ["a", "b", "c"]}))
-    done = xskill("tree", "diff", old, new, "--episodes", episodes)
+    done = within("tree", "diff", old, new, "--episodes", episodes)
     assert done.returncode == 0
     assert b"coverage of 1 episodes 100.0% \xe2\x86\x92 66.7%, tiles 1 \xe2\x86\x92 2" in done.stdout
-    assert xskill("tree", "diff", old, new, "--exit-code").returncode == 1
-    assert xskill("tree", "diff", old, old, "--exit-code").returncode == 0
-    assert json.loads(xskill("tree", "diff", old, "-", "--json", stdin=new.read_bytes()).stdout)["nodes"] == [3, 3]
-    assert xskill("tree", "diff", "-", "-", stdin=new.read_bytes()).returncode == 2
+    assert within("tree", "diff", old, new, "--exit-code").returncode == 1
+    assert within("tree", "diff", old, old, "--exit-code").returncode == 0
+    assert json.loads(within("tree", "diff", old, "-", "--json", stdin=new.read_bytes()).stdout)["nodes"] == [3, 3]
+    assert within("tree", "diff", "-", "-", stdin=new.read_bytes()).returncode == 2

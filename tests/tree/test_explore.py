@@ -13,7 +13,7 @@ import pytest
 
 from tests.tree.pages import HOSTILE, hostile, large
 from tests.tree.test_show import COOL
-from tests.tree.test_tree_commands import xskill
+from tests.tree.test_tree_commands import within
 from xskill.records import Parent, Step, Trajectory, encode
 from xskill.tree.explorer.page import MOST_BYTES, page
 from xskill.tree.explorer.shown_episodes import chosen, shown_part
@@ -120,8 +120,8 @@ def test_command(tmp_path: Path) -> None:
     )
     (tmp_path / "episodes.jsonl").write_bytes(episodes)
     args = ("tree", "explore", tmp_path / "tree.jsonl", "--episodes", tmp_path / "episodes.jsonl")
-    done = xskill(*args, "--max-episodes", "4", "-o", tmp_path / "page.html")
+    done = within(*args, "--max-episodes", "4", "-o", tmp_path / "page.html")
     assert done.returncode == 0
     assert b"the page shows 4 of 9 episodes" in done.stderr
     assert len(data_of((tmp_path / "page.html").read_text())["episodes"]) == 4
-    assert xskill("tree", "explore", stdin=(tmp_path / "tree.jsonl").read_bytes()).stdout.startswith(b"<!doctype html>")
+    assert within("tree", "explore", stdin=(tmp_path / "tree.jsonl").read_bytes()).stdout.startswith(b"<!doctype html>")

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.tree.test_tree_commands import lines, xskill
+from tests.tree.test_tree_commands import lines, within
 from tests.tree.trees import grow
 from xskill.errors import BadRecord, NoInput, UsageError
 from xskill.records import Gold, Instance, Parent, Step, Trajectory, encode
@@ -348,7 +348,7 @@ def test_command_writes_what_trainers_read(tmp_path: Path) -> None:
     write_tree(TREE, tmp_path / "tree.jsonl")
     episodes = b"".join(encode(record) + b"\n" for record in (episode("a"), episode("b", success=False)))
     args = ("tree", "instances", "--tree", tmp_path / "tree.jsonl")
-    done = xskill(*args, stdin=episodes)
+    done = within(*args, stdin=episodes)
     assert [json.loads(line)["id"] for line in done.stdout.splitlines()] == ["a:S1@0", "a:S0@0"]
     assert b"dropped 1 (1 not a success); 2 instances" in done.stderr
     columns = {
@@ -358,19 +358,19 @@ def test_command_writes_what_trainers_read(tmp_path: Path) -> None:
     }
     for trainer, names in columns.items():
         path = tmp_path / f"{trainer}.parquet"
-        assert xskill(*args, "--as", trainer, "-o", path, stdin=episodes).returncode == 0
+        assert within(*args, "--as", trainer, "-o", path, stdin=episodes).returncode == 0
         frame = pl.read_parquet(path)
         assert frame.columns[: len(names)] == names
         assert frame["prompt"][0].to_list()[1] == {"role": "user", "content": "Measure it.\n\nA hall."}
-        rows = [json.loads(line) for line in xskill(*args, "--as", trainer, stdin=episodes).stdout.splitlines()]
+        rows = [json.loads(line) for line in within(*args, "--as", trainer, stdin=episodes).stdout.splitlines()]
         assert rows == frame.to_dicts()
     assert set(frame["extra_info"][0]) >= {"split", "index", "episode", "node", "depth", "turn"}
     assert score(frame["reward_spec"][0]["ground_truth"], "\n".join(RAW[:3])) == pytest.approx(1.3)
-    assert xskill(*args, "--as", "other", stdin=episodes).returncode == 2
-    assert xskill(*args, "--ablation", "other", stdin=episodes).returncode == 2
+    assert within(*args, "--as", "other", stdin=episodes).returncode == 2
+    assert within(*args, "--ablation", "other", stdin=episodes).returncode == 2
 
 
 def test_command_refuses_a_tree_of_failures(tmp_path: Path) -> None:
     write_tree(grow(("S0", "a", "b"), outcome="failure"), tmp_path / "tree.jsonl")
-    done = xskill("tree", "instances", "--tree", tmp_path / "tree.jsonl", stdin=lines({"id": "e", "actions": []}))
+    done = within("tree", "instances", "--tree", tmp_path / "tree.jsonl", stdin=lines({"id": "e", "actions": []}))
     assert done.returncode == 65

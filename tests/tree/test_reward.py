@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.tree.test_tree_commands import lines, xskill
+from tests.tree.test_tree_commands import lines, within
 from tests.tree.trees import grow, with_fields
 from xskill.errors import BadData, UsageError
 from xskill.records import Corpus, Step, Trajectory
@@ -152,7 +152,7 @@ def test_command_shapes_groups_wherever_their_rollouts_stand(tmp_path: Path) -> 
         {"id": "6", "question_id": "p", "actions": ["x", "y"]},
         {"id": "7", "actions": [], "success": False},
     ]
-    done = xskill("tree", "reward", "--tree", tmp_path / "tree.jsonl", stdin=lines(*rollouts))
+    done = within("tree", "reward", "--tree", tmp_path / "tree.jsonl", stdin=lines(*rollouts))
     assert done.returncode == 0
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     assert [row["id"] for row in rows] == list("1234567")
@@ -164,14 +164,14 @@ def test_command_shapes_groups_wherever_their_rollouts_stand(tmp_path: Path) -> 
     assert sum(rows[i]["advantage"] for i in (0, 2, 3, 4)) == pytest.approx(0)
     assert (rows[5]["skipped"], rows[5]["bonus"]) == ("no outcome", 1.5)
     assert rows[2]["extra"] == {"k": [1]}
-    again = xskill("tree", "reward", "--tree", tmp_path / "tree.jsonl", stdin=done.stdout)
+    again = within("tree", "reward", "--tree", tmp_path / "tree.jsonl", stdin=done.stdout)
     assert again.stdout == done.stdout
 
 
 def test_rollouts_without_a_question_are_said(tmp_path: Path) -> None:
     write_tree(grow(("S0", "a", "b")), tmp_path / "tree.jsonl")
     rollouts = [{"id": f"{i}", "actions": ["a", "b"], "success": i == 0} for i in range(3)]
-    done = xskill("tree", "reward", "--tree", tmp_path / "tree.jsonl", stdin=lines(*rollouts))
+    done = within("tree", "reward", "--tree", tmp_path / "tree.jsonl", stdin=lines(*rollouts))
     assert [json.loads(line)["advantage"] for line in done.stdout.splitlines()] == [0, 0, 0]
     assert (
         b"tree reward: 3 rollouts have no question_id: each is a group of its own, so its advantage is 0\n"
@@ -182,10 +182,10 @@ def test_rollouts_without_a_question_are_said(tmp_path: Path) -> None:
 def test_command_refuses_what_it_cannot_do(tmp_path: Path) -> None:
     write_tree(grow(("S0", "a", "b"), outcome="failure"), tmp_path / "lessons.jsonl")
     record = lines({"id": "1", "actions": ["a"]})
-    done = xskill("tree", "reward", "--tree", tmp_path / "lessons.jsonl", stdin=record)
+    done = within("tree", "reward", "--tree", tmp_path / "lessons.jsonl", stdin=record)
     assert (done.returncode, b"would teach to fail" in done.stderr) == (65, True)
-    assert xskill("tree", "reward", "--tree", "x", "--outcome", "score", stdin=record).returncode == 2
-    assert xskill("tree", "reward", "--tree", "x", "--shaping", "other", stdin=record).returncode == 2
+    assert within("tree", "reward", "--tree", "x", "--outcome", "score", stdin=record).returncode == 2
+    assert within("tree", "reward", "--tree", "x", "--shaping", "other", stdin=record).returncode == 2
 
 
 def test_skill_bonus_keeps_running_rates_and_saves_them_as_json(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.command import within as xskill
+from tests.command import within
 from xskill.errors import UsageError
 from xskill.records import Parent, Trajectory
 from xskill.verbs.partition import Partition, parse_parts
@@ -81,23 +81,23 @@ TREE = lines(
 
 def test_head_passes_bytes_through() -> None:
     first = EPISODES.splitlines(keepends=True)
-    assert xskill("head", "-n", "2", stdin=EPISODES).stdout.decode() == first[0] + first[1]
-    assert xskill("head", "-n", "0", stdin=EPISODES).stdout == b""
-    assert ids(xskill("head", stdin=EPISODES).stdout) == ["e1", "e2", "e3", "e4"]
+    assert within("head", "-n", "2", stdin=EPISODES).stdout.decode() == first[0] + first[1]
+    assert within("head", "-n", "0", stdin=EPISODES).stdout == b""
+    assert ids(within("head", stdin=EPISODES).stdout) == ["e1", "e2", "e3", "e4"]
 
 
 def test_head_of_a_tree_is_a_tree() -> None:
-    out = xskill("head", "-n", "2", stdin=TREE.replace('": 3', '":3')).stdout
+    out = within("head", "-n", "2", stdin=TREE.replace('": 3', '":3')).stdout
     assert json.loads(out.splitlines()[0])["n_nodes"] == 2
     assert ids(out) == ["S0", "S1"]
-    xskill("check", stdin=out)
+    within("check", stdin=out)
 
 
 def test_head_reads_no_further_than_it_must(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     path.write_text(EPISODES + "no json at all\n")
-    assert ids(xskill("head", "-n", "4", path).stdout) == ["e1", "e2", "e3", "e4"]
-    assert b":5: expected a JSON object" in xskill("head", "-n", "5", path, check=65).stderr
+    assert ids(within("head", "-n", "4", path).stdout) == ["e1", "e2", "e3", "e4"]
+    assert b":5: expected a JSON object" in within("head", "-n", "5", path, check=65).stderr
 
 
 @pytest.mark.parametrize("cut", [b'{"id":"e5","acti', b'{"id":"e5","extra":{}', b'{"id":"e5","task":"caf\xc3'])
@@ -105,29 +105,29 @@ def test_head_tells_a_last_line_that_is_cut(cut: bytes, tmp_path: Path) -> None:
     path, out = tmp_path / "x.jsonl", tmp_path / "out.jsonl"
     path.write_bytes(EPISODES.encode() + cut)
     out.write_text("old")
-    done = xskill("head", path, check=65)
+    done = within("head", path, check=65)
     assert done.stdout.decode() == EPISODES
     assert done.stderr.decode().startswith(f"xskill: {path}:5: not valid JSON: ")
-    xskill("head", path, "-o", out, check=65)
+    within("head", path, "-o", out, check=65)
     assert out.read_text() == "old"
-    done = xskill("head", path, "--rejects", tmp_path / "rejects")
+    done = within("head", path, "--rejects", tmp_path / "rejects")
     assert done.stdout.decode() == EPISODES
     assert json.loads((tmp_path / "rejects").read_text())["line"] == 5
-    assert xskill("head", "-n", "4", path).stdout.decode() == EPISODES
+    assert within("head", "-n", "4", path).stdout.decode() == EPISODES
 
 
 def test_head_passes_on_a_last_line_without_its_newline() -> None:
-    assert xskill("head", stdin=EPISODES.rstrip("\n")).stdout.decode() == EPISODES
+    assert within("head", stdin=EPISODES.rstrip("\n")).stdout.decode() == EPISODES
 
 
 def test_schema_lists_and_prints() -> None:
-    assert xskill("schema").stdout.split()[:3] == [b"trajectory", b"tree", b"node"]
-    assert json.loads(xskill("schema", "node").stdout)["$id"] == "xskill.node/1"
-    assert b"one of trajectory" in xskill("schema", "nodule", check=2).stderr
+    assert within("schema").stdout.split()[:3] == [b"trajectory", b"tree", b"node"]
+    assert json.loads(within("schema", "node").stdout)["$id"] == "xskill.node/1"
+    assert b"one of trajectory" in within("schema", "nodule", check=2).stderr
 
 
 def test_check_tells_every_bad_record() -> None:
-    done = xskill("check", "--json", stdin=EPISODES + TREE)
+    done = within("check", "--json", stdin=EPISODES + TREE)
     assert json.loads(done.stdout) == {
         "records": 8,
         "good": {"node": 3, "trajectory": 4, "tree": 1},
@@ -138,7 +138,7 @@ def test_check_tells_every_bad_record() -> None:
         EPISODES
         + 'x\n{"id":"e1"}\n{"schema":"xskill.trajectory/1","id":"e1","actions":[]}\n{"schema":"xskill.what/1"}\n'
     )
-    done = xskill("check", "--json", stdin=bad, check=65)
+    done = within("check", "--json", stdin=bad, check=65)
     assert json.loads(done.stdout) == {"records": 8, "good": {"trajectory": 5}, "bad": 3, "repeated_ids": 1}
     told = done.stderr.decode().splitlines()
     assert told[0] == "xskill check: -:5: expected a JSON object"
@@ -148,17 +148,17 @@ def test_check_tells_every_bad_record() -> None:
 
 
 def test_check_names_the_contract_and_the_order_of_a_tree() -> None:
-    xskill("check", "--as", "trajectory", stdin='{"id":"a","actions":[]}\n')
+    within("check", "--as", "trajectory", stdin='{"id":"a","actions":[]}\n')
     swapped = "".join(TREE.splitlines(keepends=True)[i] for i in (0, 3, 1, 2))
     assert (
-        b"-:2: children[0]: S2 needs S0, which must stand before it" in xskill("check", stdin=swapped, check=65).stderr
+        b"-:2: children[0]: S2 needs S0, which must stand before it" in within("check", stdin=swapped, check=65).stderr
     )
     cut = "".join(TREE.splitlines(keepends=True)[:3])
-    assert b"promises 3 nodes, 2 follow" in xskill("check", stdin=cut, check=65).stderr
+    assert b"promises 3 nodes, 2 follow" in within("check", stdin=cut, check=65).stderr
 
 
 def test_stats_counts() -> None:
-    report = json.loads(xskill("stats", "--json", stdin=EPISODES).stdout)
+    report = json.loads(within("stats", "--json", stdin=EPISODES).stdout)
     assert report["episodes"] == 4
     assert report["steps"] == 6
     assert report["branches"] == 1
@@ -174,7 +174,7 @@ def test_stats_counts() -> None:
         "success_rate": 0.5,
     }
     assert report["tokens"] == {"a": 4, "b": 1, "c": 1}
-    text = xskill("stats", stdin=EPISODES).stdout.decode()
+    text = within("stats", stdin=EPISODES).stdout.decode()
     assert "2 successes (67% of those with an outcome), 1 failures, 1 unknown" in text
 
 
@@ -192,16 +192,16 @@ def test_stats_counts() -> None:
     ],
 )
 def test_filter(expression: str, kept: list[str]) -> None:
-    assert ids(xskill("filter", expression, stdin=EPISODES).stdout) == kept
+    assert ids(within("filter", expression, stdin=EPISODES).stdout) == kept
 
 
 def test_filter_invert_and_errors() -> None:
-    assert ids(xskill("filter", "-v", "success", stdin=EPISODES).stdout) == ["e2", "e3"]
+    assert ids(within("filter", "-v", "success", stdin=EPISODES).stdout) == ["e2", "e3"]
     assert (
-        b"no column 'sucess'; there are id, question_id" in xskill("filter", "sucess", stdin=EPISODES, check=2).stderr
+        b"no column 'sucess'; there are id, question_id" in within("filter", "sucess", stdin=EPISODES, check=2).stderr
     )
-    assert b"not an SQL expression" in xskill("filter", "success and (", stdin=EPISODES, check=2).stderr
-    assert b"not true or false" in xskill("filter", "n_steps + 1", stdin=EPISODES, check=2).stderr
+    assert b"not an SQL expression" in within("filter", "success and (", stdin=EPISODES, check=2).stderr
+    assert b"not true or false" in within("filter", "n_steps + 1", stdin=EPISODES, check=2).stderr
 
 
 @pytest.mark.parametrize(
@@ -223,7 +223,7 @@ def test_filter_invert_and_errors() -> None:
 )
 def test_filter_judges_each_record_by_itself(expression: str) -> None:
     """Over batches of a stream, an aggregate or a window would be that of the batch."""
-    done = xskill("filter", expression, stdin=EPISODES, check=2)
+    done = within("filter", expression, stdin=EPISODES, check=2)
     assert b"counts or compares over many records; each is judged by itself" in done.stderr
     assert done.stdout == b""
 
@@ -239,14 +239,14 @@ def test_filter_judges_each_record_by_itself(expression: str) -> None:
     ],
 )
 def test_functions_of_one_record_are_fine(expression: str, kept: list[str]) -> None:
-    assert ids(xskill("filter", expression, stdin=EPISODES).stdout) == kept
+    assert ids(within("filter", expression, stdin=EPISODES).stdout) == kept
 
 
 def test_filter_says_how_to_look_into_json_text() -> None:
-    done = xskill("filter", "extra.x = 1", stdin=EPISODES, check=2)
+    done = within("filter", "extra.x = 1", stdin=EPISODES, check=2)
     assert b"extra is JSON text here: extra like '%\"NAME\":VALUE%'" in done.stderr
     line = '{"id":"a","actions":[],"extra":{"x":1}}\n{"id":"b","actions":[],"extra":{"x":2}}\n'
-    assert ids(xskill("filter", "extra like '%\"x\":1%'", stdin=line).stdout) == ["a"]
+    assert ids(within("filter", "extra like '%\"x\":1%'", stdin=line).stdout) == ["a"]
 
 
 def test_part_of_a_tree_does_not_keep_what_all_of_it_did() -> None:
@@ -255,7 +255,7 @@ def test_part_of_a_tree_does_not_keep_what_all_of_it_did() -> None:
     tree = json.dumps(header) + "\n" + TREE.split("\n", 1)[1]
 
     def stats(*words: str) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(xskill(*words, stdin=tree).stdout.splitlines()[0])["stats"]
+        found: dict[str, Any] = json.loads(within(*words, stdin=tree).stdout.splitlines()[0])["stats"]
         return found
 
     assert stats("filter", "true") == stats("head") == header["stats"]
@@ -265,27 +265,27 @@ def test_part_of_a_tree_does_not_keep_what_all_of_it_did() -> None:
 def test_filter_cannot_reach_files(tmp_path: Path) -> None:
     secret = tmp_path / "secret.csv"
     secret.write_text("a\n1\n")
-    done = xskill("filter", f"id in (select a from read_csv('{secret}'))", stdin=EPISODES, check=None)
+    done = within("filter", f"id in (select a from read_csv('{secret}'))", stdin=EPISODES, check=None)
     assert done.returncode == 2
     assert done.stdout == b""
 
 
 def test_filter_of_a_tree_keeps_the_descendants() -> None:
-    out = xskill("filter", "count = 4", stdin=TREE).stdout
+    out = within("filter", "count = 4", stdin=TREE).stdout
     assert ids(out) == ["S0", "S2"]
     assert json.loads(out.splitlines()[0])["n_nodes"] == 2
-    xskill("check", stdin=out)
+    within("check", stdin=out)
 
 
 def test_filter_from_and_to_parquet(tmp_path: Path) -> None:
     path = tmp_path / "x.parquet"
-    xskill("filter", "true", "-o", path, stdin=EPISODES)
-    assert ids(xskill("filter", "success", path).stdout) == ["e1", "e4"]
-    assert xskill("filter", "true", path).stdout == xskill("filter", "true", stdin=EPISODES).stdout
+    within("filter", "true", "-o", path, stdin=EPISODES)
+    assert ids(within("filter", "success", path).stdout) == ["e1", "e4"]
+    assert within("filter", "true", path).stdout == within("filter", "true", stdin=EPISODES).stdout
 
 
 def test_split_keeps_questions_together_and_says_the_counts() -> None:
-    done = xskill("split", "--parts", "train=0.5,test=0.5", stdin=EPISODES)
+    done = within("split", "--parts", "train=0.5,test=0.5", stdin=EPISODES)
     parts = {json.loads(line)["id"]: json.loads(line)["split"] for line in done.stdout.splitlines()}
     assert parts["e1"] == parts["e2"]
     assert set(parts.values()) <= {"train", "test"}
@@ -293,7 +293,7 @@ def test_split_keeps_questions_together_and_says_the_counts() -> None:
 
 
 def test_split_into_files(tmp_path: Path) -> None:
-    xskill("split", "--parts", "train=0.5,test=0.5", "--into", tmp_path, stdin=EPISODES)
+    within("split", "--parts", "train=0.5,test=0.5", "--into", tmp_path, stdin=EPISODES)
     found = ids((tmp_path / "train.jsonl").read_bytes()) + ids((tmp_path / "test.jsonl").read_bytes())
     assert sorted(found) == ["e1", "e2", "e3", "e4"]
 
@@ -363,10 +363,10 @@ def test_parent_links_in_a_circle_are_bad_records(command: str, tmp_path: Path) 
     path = tmp_path / "cycles.jsonl"
     records = [{"schema": T, "id": name, "actions": ["go", "go"], "parent": link} for name, link in links.items()]
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
-    error = xskill(command, path, check=65).stderr.decode()
+    error = within(command, path, check=65).stderr.decode()
     assert "cycles.jsonl:3: parent.id: the parent links above 'x' form a cycle" in error
     rejects = tmp_path / "rejects.jsonl"
-    done = xskill(command, path, "--rejects", rejects, check=65 if command == "check" else 0)
+    done = within(command, path, "--rejects", rejects, check=65 if command == "check" else 0)
     assert sorted(json.loads(line)["line"] for line in rejects.read_text().splitlines()) == [3, 4, 5, 6]
     if command == "split":
         assert [json.loads(line)["id"] for line in done.stdout.splitlines()] == ["a", "b"]
@@ -403,22 +403,22 @@ def test_shares_that_nearly_sum_to_one_are_shown_in_full() -> None:
 
 
 def test_split_makes_the_folder_and_does_not_ignore_the_output(tmp_path: Path) -> None:
-    xskill("split", "--parts", "train=1", "--into", tmp_path / "new" / "folder", stdin=EPISODES)
+    within("split", "--parts", "train=1", "--into", tmp_path / "new" / "folder", stdin=EPISODES)
     assert (tmp_path / "new/folder/train.jsonl").read_bytes().count(b"\n") == 4
-    done = xskill("split", "--into", tmp_path, "-o", tmp_path / "x", stdin=EPISODES, check=2)
+    done = within("split", "--into", tmp_path, "-o", tmp_path / "x", stdin=EPISODES, check=2)
     assert b"give one of the two" in done.stderr
 
 
 def test_head_to_parquet_and_its_rejects(tmp_path: Path) -> None:
-    xskill("head", "-n", "2", "-o", tmp_path / "h.parquet", stdin=TREE)
-    assert json.loads(xskill("check", "--json", tmp_path / "h.parquet").stdout)["good"] == {"node": 2, "tree": 1}
-    done = xskill("head", "-n", "2", "--rejects", tmp_path / "r", stdin="nope\n" + EPISODES)
+    within("head", "-n", "2", "-o", tmp_path / "h.parquet", stdin=TREE)
+    assert json.loads(within("check", "--json", tmp_path / "h.parquet").stdout)["good"] == {"node": 2, "tree": 1}
+    done = within("head", "-n", "2", "--rejects", tmp_path / "r", stdin="nope\n" + EPISODES)
     assert ids(done.stdout) == ["e1", "e2"]
     assert json.loads((tmp_path / "r").read_text())["raw"] == "nope"
 
 
 def test_check_writes_its_report_and_rejects(tmp_path: Path) -> None:
-    done = xskill("check", "-o", tmp_path / "report", "--rejects", tmp_path / "r", stdin=EPISODES + "nope\n", check=65)
+    done = within("check", "-o", tmp_path / "report", "--rejects", tmp_path / "r", stdin=EPISODES + "nope\n", check=65)
     assert done.stdout == b""
     assert (tmp_path / "report").read_text() == "5 records; good: trajectory 4; bad: 1\n"
     assert json.loads((tmp_path / "r").read_text())["line"] == 5
@@ -427,8 +427,8 @@ def test_check_writes_its_report_and_rejects(tmp_path: Path) -> None:
 def test_a_field_that_no_record_has_is_told(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     path.write_text('{"schema": "xskill.trajectory/1", "id": "a", "actions": ["x"]}\n')
-    assert b"no record has extra.typo" in xskill("split", "--by", "extra.typo", path).stderr
-    assert b"no record has" not in xskill("split", path).stderr
+    assert b"no record has extra.typo" in within("split", "--by", "extra.typo", path).stderr
+    assert b"no record has" not in within("split", path).stderr
 
 
 def test_a_tree_behind_trajectories_is_another_stream(tmp_path: Path) -> None:
@@ -437,7 +437,7 @@ def test_a_tree_behind_trajectories_is_another_stream(tmp_path: Path) -> None:
     path.write_text('{"schema": "xskill.trajectory/1", "id": "a", "actions": ["x"]}\n' + tree + "\n")
     assert (
         b"x.jsonl:2: a tree (xskill.tree/1); filter reads trajectories"
-        in xskill("filter", "true", path, check=65).stderr
+        in within("filter", "true", path, check=65).stderr
     )
-    done = xskill("filter", "true", path, "--rejects", tmp_path / "bad")
+    done = within("filter", "true", path, "--rejects", tmp_path / "bad")
     assert b"read 2; kept 1; rejected 1" in done.stderr
