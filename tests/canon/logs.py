@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from xskill.canon.options import CanonOptions
+from xskill.canon.canon_options import CanonOptions
 from xskill.canon.pipeline import Begin, Missing, Totals, open_items
 from xskill.errors import BadRecord
 

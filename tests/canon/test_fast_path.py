@@ -12,10 +12,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from xskill.canon.assemble import Assembler
+from xskill.canon.canon_options import CanonOptions
 from xskill.canon.convert import Converter
 from xskill.canon.formats.steps import FORMAT
 from xskill.canon.formats.table import FORMATS
-from xskill.canon.options import CanonOptions
 from xskill.canon.reading.episode import Place
 from xskill.errors import BadRecord
 

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from tests.canon.logs import LOGS
 from tests.canon.test_atif_round_trip import FULL, atif
 from xskill.canon.assemble import Assembler, to_json
+from xskill.canon.canon_options import CanonOptions
 from xskill.canon.detect import detect_value, open_log
 from xskill.canon.formats.format import Format
 from xskill.canon.formats.table import FORMATS
-from xskill.canon.options import CanonOptions
 from xskill.canon.pipeline import Totals, open_items
 from xskill.canon.reading.episode import Place
 from xskill.canon.reading.json_text import parse

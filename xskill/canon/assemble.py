@@ -17,7 +17,7 @@ from xskill.canon.actions.canonicalizer import Canonicalizer
 from xskill.canon.actions.goal import goal_options
 from xskill.canon.actions.profile import detect_profile, load_profile
 from xskill.canon.actions.step_tokens import Actions, Sample, samples, set_dense_turns
-from xskill.canon.options import CanonOptions
+from xskill.canon.canon_options import CanonOptions
 from xskill.canon.outcome.decide import OutcomeRules
 from xskill.canon.passthrough import TEXTS, pass_on
 from xskill.canon.reading.episode import Place, RawEpisode, RawStep

@@ -21,11 +21,11 @@ from typing import Any
 from xskill.canon.actions.profile import detect_profile
 from xskill.canon.actions.step_tokens import Sample
 from xskill.canon.assemble import Assembler, Undecided
+from xskill.canon.canon_options import CanonOptions
 from xskill.canon.convert import Converter, place_of
 from xskill.canon.detect import Log, open_log
 from xskill.canon.formats.format import Format
 from xskill.canon.formats.table import FORMATS
-from xskill.canon.options import CanonOptions
 from xskill.canon.pipeline import Begin, Block, Item, Missing, Totals, empty_totals, read_input, read_log
 from xskill.canon.reading.chunks import Chunk, chunks_of_file, chunks_of_stream
 from xskill.canon.reading.episode import Place
@@ -41,7 +41,7 @@ _FIRST = 1 << 16
 
 
 @dataclass(slots=True)
-class _LineBatch:
+class _InputBatch:
     """Whole lines of one input."""
 
     name: str
@@ -99,7 +99,7 @@ class _Stream:
         self.forced = forced
         self.totals = totals
         self.note = note
-        self.waiting: deque[tuple[_LineBatch | None, Call[_Done]] | Begin] = deque()
+        self.waiting: deque[tuple[_InputBatch | None, Call[_Done]] | Begin] = deque()
         self.assembler = Assembler(options)
 
     def read(self, names: Sequence[str]) -> Iterator[Item]:
@@ -160,7 +160,7 @@ class _Stream:
         self.totals.collect(self.assembler)
         name = None if log.format is self.forced else log.format.name
         for chunk in _chunks(log, source, first[-1][0] if first else 0):
-            batch = _LineBatch(source.name, place.stem, place.file, name, chunk, decided)
+            batch = _InputBatch(source.name, place.stem, place.file, name, chunk, decided)
             self.waiting.append((batch, self.pool.submit(_do_lines, batch)))
             yield from self._drain(self.room)
         yield from self._drain(0)
@@ -216,7 +216,7 @@ def _start(options: CanonOptions) -> None:
     _worker["assembler"] = Assembler(options)
 
 
-def _do_lines(batch: _LineBatch) -> _Done:
+def _do_lines(batch: _InputBatch) -> _Done:
     done = _Done(totals=empty_totals(_worker["options"]))
     assembler: Assembler = _worker["assembler"]
     assembler.decided, assembler.may_decide = batch.decided, False

@@ -14,10 +14,10 @@ from types import TracebackType
 
 from xskill.canon.actions.canonicalizer import Unmatched
 from xskill.canon.assemble import Assembler, Counts
+from xskill.canon.canon_options import CanonOptions, check_options
 from xskill.canon.convert import Converter, Event, place_of
 from xskill.canon.detect import Log, open_folder, open_log
 from xskill.canon.formats.format import Format
-from xskill.canon.options import CanonOptions, check_options
 from xskill.canon.outcome.decide import OptionUse
 from xskill.canon.reading.episode import Place, SourceTally
 from xskill.canon.report import Loss

@@ -108,9 +108,9 @@ def command(
     Turn raw logs into trajectories. The format is told by content, whatever the file's name says. Success comes
     only from a verifier's word (a reward, a resolved flag, a scorer); what the agent claims goes to extra.claim.
     """
-    from xskill.canon.output import check_form, write_trajectories
     from xskill.canon.pipeline import convert_logs
     from xskill.canon.report import report_text
+    from xskill.canon.written import check_form, write_trajectories
     from xskill.streams.write import write_text
 
     if list_formats:

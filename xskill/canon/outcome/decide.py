@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from xskill.canon.options import CanonOptions
+from xskill.canon.canon_options import CanonOptions
 from xskill.canon.outcome.expression import Lookup, compile_test, names_in
 from xskill.canon.reading.content_text import sorted_dumps
 from xskill.canon.reading.episode import RawEpisode
