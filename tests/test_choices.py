@@ -7,14 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from xskill.choices import Choice, Table
+from xskill.choices import Choice, ChoiceTable
 from xskill.errors import BadPlugIn, UsageError
 
 GROUP = "xskill.test_fruits"
 
 
-def table() -> Table[Choice]:
-    return Table("--fruit", Choice, [Choice("apple", "Round.", "math:pi"), Choice("pear", "Not.", 7)], group=GROUP)
+def table() -> ChoiceTable[Choice]:
+    return ChoiceTable(
+        "--fruit", Choice, [Choice("apple", "Round.", "math:pi"), Choice("pear", "Not.", 7)], group=GROUP
+    )
 
 
 def install(folder: Path, distribution: str, entries: str, module: str, text: str) -> None:

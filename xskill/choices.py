@@ -73,7 +73,7 @@ class Choice(Entry):
 C = TypeVar("C", bound=Named)
 
 
-class Table(Generic[C]):
+class ChoiceTable(Generic[C]):
     """The entries of one choice: those built in, in the order in which they are shown, then those of other packages."""
 
     def __init__(self, option: str, kind: type[C], built_in: Iterable[C], *, group: str | None = None) -> None:

@@ -29,8 +29,8 @@ from xskill.records import (
     TurnCredit,
 )
 from xskill.sampling.questions import read_tasks
-from xskill.streams.parquet.child import SCHEMA_KEY
 from xskill.streams.parquet.columns import misfit, schema_of
+from xskill.streams.parquet.reading_child import SCHEMA_KEY
 from xskill.streams.run import Run
 from xskill.streams.write import open_output
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
-from xskill.choices import Choice, Table
+from xskill.choices import Choice, ChoiceTable
 from xskill.commands.bank_show import BankFile, BankOption, bank_path, file_or_pipe
 from xskill.commands.choose import choose
 from xskill.commands.given import refuse
@@ -50,7 +50,7 @@ class BankForm(Choice):
     """It is a folder for each skill, which may name a license."""
 
 
-FORMS = Table(
+FORMS = ChoiceTable(
     "--as",
     BankForm,
     [

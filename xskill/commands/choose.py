@@ -7,10 +7,10 @@ from typing import Any
 
 import typer
 
-from xskill.choices import Table
+from xskill.choices import ChoiceTable
 
 
-def choose(table: Table[Any], *names: str, help: str, metavar: str | None = None) -> Any:
+def choose(table: ChoiceTable[Any], *names: str, help: str, metavar: str | None = None) -> Any:
     """The option of a table.
 
     Args:
@@ -26,7 +26,7 @@ def choose(table: Table[Any], *names: str, help: str, metavar: str | None = None
     return typer.Option(*names, metavar=shown, help=help, callback=checked(table), autocompletion=_begins_with(table))
 
 
-def checked(table: Table[Any]) -> Callable[[str | None], str | None]:
+def checked(table: ChoiceTable[Any]) -> Callable[[str | None], str | None]:
     """Callback of an option that takes a name of the table."""
 
     def check(value: str | None) -> str | None:
@@ -37,7 +37,7 @@ def checked(table: Table[Any]) -> Callable[[str | None], str | None]:
     return check
 
 
-def _begins_with(table: Table[Any]) -> Callable[[str], list[str]]:
+def _begins_with(table: ChoiceTable[Any]) -> Callable[[str], list[str]]:
     def names(incomplete: str) -> list[str]:
         return [name for name in table.all_names() if name.startswith(incomplete)]
 

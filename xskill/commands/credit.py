@@ -82,8 +82,8 @@ def command(
     advantages. The header line holds every choice. Arrays are aligned with steps: values, credits, targets,
     target_ratios, weights, and with steps[].logprob_new residuals and losses.
     """
+    from xskill.credit.credited_files import Work, credit_files, credit_rollouts
     from xskill.credit.methods import Config
-    from xskill.credit.run import Work, credit_files, credit_rollouts
     from xskill.streams.run import Run
 
     if per_turn and as_ is not None:

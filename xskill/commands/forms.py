@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from xskill.choices import Choice, Table, resolve
+from xskill.choices import Choice, ChoiceTable, resolve
 
 
 class CreditForm(Choice):
@@ -20,7 +20,7 @@ class CreditForm(Choice):
         return self.tokens is not None and not resolve(self.tokens)(row)
 
 
-CREDIT = Table(
+CREDIT = ChoiceTable(
     "--as",
     CreditForm,
     [
@@ -49,7 +49,7 @@ class DistillForm(Choice):
     """It says how a bank would change, which must be given."""
 
 
-DISTILL = Table(
+DISTILL = ChoiceTable(
     "--as",
     DistillForm,
     [

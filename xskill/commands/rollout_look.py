@@ -115,8 +115,8 @@ def check(
     import msgspec
 
     from xskill.commands.credit import number
+    from xskill.credit.credited_files import check_files
     from xskill.credit.methods import Config
-    from xskill.credit.run import check_files
     from xskill.credit.sanity import as_text
     from xskill.streams.run import Run
     from xskill.streams.text_out import write_text

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Optional
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from xskill.choices import Table
+from xskill.choices import ChoiceTable
 from xskill.commands.types import finite
 from xskill.commands.worker_options import (
     BaseUrl,
@@ -268,7 +268,7 @@ def _print(records: Iterable[dict[str, Any]]) -> None:
             out.write(json.dumps(record, ensure_ascii=False) + "\n")
 
 
-WORKERS = Table(
+WORKERS = ChoiceTable(
     "worker",
     Worker,
     [

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from xskill.choices import Choice, Table
+from xskill.choices import Choice, ChoiceTable
 
 OFFICIAL = "as the official code, its singleton rules included"
 
@@ -57,7 +57,7 @@ _OF_TREES = ("backup", "tau", "turn_credit", "std", "shared")
 _OF_TARGETS = ("map", "radius", "scale", "ratio")
 
 
-METHODS = Table(
+METHODS = ChoiceTable(
     "--method",
     CreditMethod,
     [
@@ -153,7 +153,7 @@ METHODS = Table(
     group="xskill.credit_methods",
 )
 
-BACKUPS = Table(
+BACKUPS = ChoiceTable(
     "--backup",
     Backup,
     [
@@ -163,7 +163,7 @@ BACKUPS = Table(
     ],
 )
 
-TURN_CREDITS = Table(
+TURN_CREDITS = ChoiceTable(
     "--turn-credit",
     Choice,
     [
@@ -172,7 +172,7 @@ TURN_CREDITS = Table(
     ],
 )
 
-MAPS = Table(
+MAPS = ChoiceTable(
     "--map",
     Choice,
     [
@@ -182,7 +182,7 @@ MAPS = Table(
     ],
 )
 
-RATIOS = Table(
+RATIOS = ChoiceTable(
     "--ratio",
     Ratio,
     [

@@ -21,7 +21,7 @@ from xskill.records.names import tag_of
 from xskill.records.trajectories import CREDIT_COLUMNS
 from xskill.rollouts.arrays import Rollouts
 from xskill.rollouts.original_records import Originals, original_lines
-from xskill.streams.parquet.child import HEADER_KEY, SCHEMA_KEY
+from xskill.streams.parquet.reading_child import HEADER_KEY, SCHEMA_KEY
 from xskill.streams.text_out import open_lines, replacing
 from xskill.streams.write import container_of, open_output
 

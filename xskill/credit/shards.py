@@ -23,7 +23,7 @@ import msgspec
 from xskill.credit.methods import Config, Credits, run_method
 from xskill.credit.output import credited_lines, per_step
 from xskill.errors import XskillError
-from xskill.process.child import Child, ChildDied, may_fork, open_child
+from xskill.process.child import ChildDied, ChildProcess, may_fork, open_child
 from xskill.rollouts.arrays import Rollouts
 from xskill.rollouts.load import read_part
 from xskill.rollouts.original_records import Originals
@@ -175,10 +175,10 @@ def _work(
 
 
 @dataclass(frozen=True, slots=True)
-class _Worker:
+class _PartWorker:
     """A child that credits one part, and the temporary file to which it writes: it may not wait for its turn."""
 
-    child: Child
+    child: ChildProcess
     lines: IO[bytes]
 
     def part(self) -> PartSummary | None:
@@ -217,14 +217,14 @@ class _Lines:
 
 
 @contextmanager
-def _workers(name: str, config: Config, reward_from: Any, spans: list[tuple[int, int]]) -> Iterator[list[_Worker]]:
+def _workers(name: str, config: Config, reward_from: Any, spans: list[tuple[int, int]]) -> Iterator[list[_PartWorker]]:
     """A worker for each span of the file; they end with the block."""
     with ExitStack() as stack:
-        workers: list[_Worker] = []
+        workers: list[_PartWorker] = []
         for span in spans:
             lines = stack.enter_context(tempfile.TemporaryFile(buffering=1 << 20))
             child = stack.enter_context(open_child(_work, partial(_credit, name, config, reward_from, span), lines))
-            workers.append(_Worker(child, lines))
+            workers.append(_PartWorker(child, lines))
         yield workers
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from xskill.choices import Choice, Table
+from xskill.choices import Choice, ChoiceTable
 from xskill.errors import UsageError
 from xskill.gate.tolerance import TOLERANCE
 
@@ -88,7 +88,7 @@ class GatePolicy(Choice):
     """Whether it needs a ``--margin`` for every metric; other policies refuse the option."""
 
 
-POLICIES = Table(
+POLICIES = ChoiceTable(
     "--policy",
     GatePolicy,
     [

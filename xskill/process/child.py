@@ -59,7 +59,7 @@ class _Message:
     last: bool = False
 
 
-class Child:
+class ChildProcess:
     """The parent's side of a child process. Iterate over it for what the child sends.
 
     Iterating raises the error with which the child's generator ended, and :class:`ChildDied` when there is none.
@@ -123,9 +123,9 @@ class Child:
 
 
 @contextlib.contextmanager
-def open_child(task: Task, *args: Any) -> Iterator[Child]:
+def open_child(task: Task, *args: Any) -> Iterator[ChildProcess]:
     """Start a child that runs ``task(requests, *args)``; it is killed when the block ends, be it by an exception."""
-    child: Child | None = None
+    child: ChildProcess | None = None
     try:
         with signals_held():
             child = start(task, *args)
@@ -140,7 +140,7 @@ def may_fork() -> bool:
     return sys.platform == "linux" and threading.active_count() == 1 and "polars" not in sys.modules
 
 
-def start(task: Task, *args: Any) -> Child:
+def start(task: Task, *args: Any) -> ChildProcess:
     """Start a child that runs ``task(requests, *args)``, for a caller that kills it (:func:`open_child` does both).
 
     Call it while :func:`signals_held`: a signal must find the child either not started or in the caller's keeping,
@@ -159,7 +159,7 @@ def signals_held() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _fork(task: Task, args: tuple[Any, ...]) -> Child:
+def _fork(task: Task, args: tuple[Any, ...]) -> ChildProcess:
     parent = os.getpid()
     (read_requests, write_requests), (read_answers, write_answers) = _pipe(), _pipe()
     pid = os.fork()
@@ -172,14 +172,14 @@ def _fork(task: Task, args: tuple[Any, ...]) -> Child:
             os._exit(1)
     os.close(read_requests)
     os.close(write_answers)
-    return Child(pid, partial(_exit_status, pid), write_requests, read_answers)
+    return ChildProcess(pid, partial(_exit_status, pid), write_requests, read_answers)
 
 
 def _exit_status(pid: int) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
-def _spawn(task: Task, args: tuple[Any, ...]) -> Child:
+def _spawn(task: Task, args: tuple[Any, ...]) -> ChildProcess:
     (read_requests, write_requests), (read_answers, write_answers) = _pipe(), _pipe()
     # With this process's own path the child finds the same modules, and none of the folder in which it happens to be.
     code = (
@@ -190,7 +190,7 @@ def _spawn(task: Task, args: tuple[Any, ...]) -> Child:
     process = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.DEVNULL, pass_fds=passed)
     for handle in passed:
         os.close(handle)
-    child = Child(process.pid, process.wait, write_requests, read_answers)
+    child = ChildProcess(process.pid, process.wait, write_requests, read_answers)
     try:
         child.send((task, args))
     except BaseException:

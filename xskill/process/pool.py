@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from xskill.errors import XskillError
-from xskill.process.child import Child, ChildDied, may_fork, portable, signals_held, start
+from xskill.process.child import ChildDied, ChildProcess, may_fork, portable, signals_held, start
 
 T = TypeVar("T")
 
@@ -124,7 +124,7 @@ class _Worker:
     A child that was not forked has none.
     """
 
-    child: Child
+    child: ChildProcess
     shared: mmap.mmap | None
 
 

@@ -70,7 +70,7 @@ def read_bounded(asked: Asked) -> Table | None:
     import resource
 
     from xskill.rollouts.read_parquet import read_table
-    from xskill.streams.parquet.child import limit_memory
+    from xskill.streams.parquet.reading_child import limit_memory
 
     before = limit_memory(*asked.files)
     table = read_table(asked.files, reward_from=asked.reward_from, keep=asked.keep, hold_texts=asked.hold_texts)

@@ -5,7 +5,7 @@ Light, so that the commands show the names in their help.
 
 from __future__ import annotations
 
-from xskill.choices import Choice, Table
+from xskill.choices import Choice, ChoiceTable
 
 
 class ShowForm(Choice):
@@ -15,7 +15,7 @@ class ShowForm(Choice):
     """It writes all nodes as they are: nothing can be chosen."""
 
 
-SHOW = Table(
+SHOW = ChoiceTable(
     "--as",
     ShowForm,
     [
@@ -26,7 +26,7 @@ SHOW = Table(
     ],
 )
 
-TRAINERS = Table(
+TRAINERS = ChoiceTable(
     "--as",
     Choice,
     [

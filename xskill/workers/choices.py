@@ -5,7 +5,7 @@ Light, so that ``xskill worker`` shows the names in its help.
 
 from __future__ import annotations
 
-from xskill.choices import Choice, Table
+from xskill.choices import Choice, ChoiceTable
 
 
 class Worker(Choice):
@@ -25,7 +25,7 @@ class WorkerPolicy(Choice):
 
 _MODULES = "xskill.workers.policies"
 
-POLICIES = Table(
+POLICIES = ChoiceTable(
     "--policy",
     WorkerPolicy,
     [

@@ -115,10 +115,10 @@ def _outside() -> Sequence[Format]:
     """
     if not any(map(_may_offer, dict.fromkeys(sys.path))):
         return ()
-    from xskill.choices import Table
+    from xskill.choices import ChoiceTable
 
     built_in = [*map(_load, _SPECIFIC), *_unlisted(), *map(_load, _GENERIC)]
-    return Table("--from", Format, built_in, group=GROUP).outside()
+    return ChoiceTable("--from", Format, built_in, group=GROUP).outside()
 
 
 def _may_offer(folder: str) -> bool:

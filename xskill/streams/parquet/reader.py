@@ -19,9 +19,9 @@ from xskill.process.child import ChildDied, open_child
 from xskill.records import Record, decode
 from xskill.records.contracts import type_of
 from xskill.records.names import has_tag, known_tag, tag_of, unknown_contract, where_from, wrong_stream
-from xskill.streams.parquet.child import Head, read
 from xskill.streams.parquet.columns import columns_of, lacking, misfit
 from xskill.streams.parquet.frames import records_of
+from xskill.streams.parquet.reading_child import Head, read
 from xskill.streams.source import Input
 
 R = TypeVar("R")

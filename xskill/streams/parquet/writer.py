@@ -16,8 +16,8 @@ from xskill.process.standard import to_stdout
 from xskill.records import Record, encode
 from xskill.records.names import tag_of
 from xskill.streams.atomic import AtomicFile
-from xskill.streams.parquet.child import HEADER_KEY, SCHEMA_KEY
 from xskill.streams.parquet.frames import frame_of
+from xskill.streams.parquet.reading_child import HEADER_KEY, SCHEMA_KEY
 
 _BATCH = 4096
 
