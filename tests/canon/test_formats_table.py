@@ -91,7 +91,7 @@ ROWS = [
         "respond<user>", "respond<user>", None),
     Row("h_otel_langfuse/langfuse_seed_openai-assistants-2024-05-29.json", "langfuse", 1, 1, (0, 0, 1),
         "respond<user>", "respond<user>", None),
-    Row("i_trees/lats_mcts_humaneval_gpt4_first8.jsonl", "lats-code", 8, 14, (6, 1, 1),
+    Row("i_trees/lats_mcts_humaneval_gpt4_first8.jsonl", "lats-code", 8, 7, (6, 1, 1),
         "submit<code>", "submit<code>", None),
     Row("i_trees/rstar_amc_llama31/Question 0000 - Final Solutions.json", "rstar", 37, 112, (0, 0, 37),
         "think<step>", "answer", None),
