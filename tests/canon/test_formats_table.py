@@ -101,7 +101,7 @@ ROWS = [
         None, "ask<subquestion>", None),
     Row("i_trees/rstar_amc_llama31/Question 0002 - Rollout Solutions.json", "rstar", 16, 51, (0, 0, 16),
         "ask<subquestion>", "answer", None),
-    Row("i_trees/tot_game24_bfs_first12.json", "tree-of-thoughts", 879, 2421, (19, 41, 819),
+    Row("i_trees/tot_game24_bfs_first12.json", "tree-of-thoughts", 879, 2419, (19, 41, 819),
         "say<text>", "say<text>", None),
     Row("j_sharegpt/llamafactory_glaive_toolcall_en_rec3.json", "sharegpt", 1, 6, (0, 0, 1),
         "calculate<area>", "respond<user>", None),
