@@ -1,0 +1,101 @@
+"""Results of computer-use agents: ``{task, history_resps, step_count}``; an answer is ``<think>`` and ``<action>``.
+
+The action is written as Python writes a list of calls (``{'name', 'input', 'id'}``), or is a word (``DONE``). What
+came of it is in screenshots, which the file does not hold. A ``status`` is what the agent says of itself.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from xskill.canon.formats.format import Format
+from xskill.canon.reading.content_text import as_text, loads_maybe
+from xskill.canon.reading.dialog import Call, Dialog
+from xskill.canon.reading.episode import Place, RawEpisode, RawStep
+from xskill.canon.reading.fields import as_mapping, entry, items, needed, string
+
+_THINK = re.compile(r"<(think|thinking|thought)>(.*?)(?:</\1>|\Z)", re.S)
+_ACTION = re.compile(r"<action>(.*?)(?:</action>|\Z)", re.S)
+_PLACED = frozenset({"task", "history_resps", "task_id", "actions", "thoughts", "status", "agent_answer"})
+_LONGEST = 1 << 20
+
+
+def detect(value: Any) -> bool:
+    if not isinstance(value, dict) or not isinstance(value.get("history_resps"), list):
+        return False
+    return "task" in value or "task_id" in value
+
+
+def read(record: Any, place: Place) -> Iterator[RawEpisode]:
+    record = entry(record)
+    dialog = Dialog()
+    for answer in items(needed(record, "history_resps"), "history_resps"):
+        _answer(dialog, as_text(answer) or "", place)
+    claims = {key: record[key] for key in ("status", "agent_answer") if record.get(key) is not None}
+    for key in ("actions", "thoughts"):
+        if record.get(key):
+            place.tally.skip(f"{key} that the answers hold as well")
+    yield RawEpisode(
+        steps=dialog.steps,
+        question_id=string(record.get("task_id"), "task_id"),
+        task=as_text(record.get("task")),
+        claim=claims or None,
+        extra={key: value for key, value in record.items() if key not in _PLACED},
+    )
+
+
+def _answer(dialog: Dialog, answer: str, place: Place) -> None:
+    thinking, acting = _THINK.search(answer), _ACTION.search(answer)
+    thought = thinking.group(2).strip() if thinking else None
+    if acting is None:
+        dialog.agent(_THINK.sub("", answer).strip(), thought=thought)
+        return
+    if thought is None:
+        thought = answer[: acting.start()].strip() or None
+    text = acting.group(1).strip()
+    listed = literal(text)
+    listed = [listed] if isinstance(listed, dict) else listed
+    if isinstance(listed, list) and listed and all(isinstance(call, dict) and _name(call) for call in listed):
+        dialog.agent(thought, [Call(None, _name(call), _arguments(call)) for call in listed])
+    elif text:
+        dialog.steps.append(RawStep(text, thought=thought, turn=dialog.turn))
+        dialog.turn += 1
+    else:
+        place.tally.skip("answers without an action")
+
+
+def literal(text: str) -> Any:
+    """The value that a text of Python or JSON stands for; the text itself where it is neither."""
+    if len(text) <= _LONGEST and text[:1] in ("[", "{"):
+        try:
+            return ast.literal_eval(text)
+        except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
+            return loads_maybe(text)
+    return text
+
+
+def _name(call: dict[Any, Any]) -> str:
+    name = call.get("name", as_mapping(call.get("function")).get("name"))
+    return name if isinstance(name, str) else ""
+
+
+def _arguments(call: dict[Any, Any]) -> Any:
+    for key in ("input", "arguments", "args", "parameters"):
+        if key in call:
+            return _as_json(call[key])
+    return {}
+
+
+def _as_json(value: Any) -> Any:
+    """What Python writes and JSON does not hold (tuples, bytes, keys that are no texts) as JSON."""
+    if isinstance(value, dict):
+        return {str(key): _as_json(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple, set)):
+        return [_as_json(inner) for inner in value]
+    return value if value is None or isinstance(value, (str, int, float, bool)) else str(value)
+
+
+FORMAT = Format("cua-result", "results of computer-use agents (history_resps)", "record", detect, read)
