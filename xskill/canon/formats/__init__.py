@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from xskill.canon.formats import (
+    agentbench,
     agentgym,
     anthropic_log,
     atif,
@@ -27,6 +28,7 @@ from xskill.canon.formats import (
     openai_chat_log,
     openai_responses_log,
     openhands,
+    osworld,
     otlp,
     phoenix,
     prompt_completion,
@@ -83,6 +85,8 @@ FORMATS: tuple[Format, ...] = (
     langsmith.FORMAT,
     cua_result.FORMAT,
     search_journal.FORMAT,
+    agentbench.FORMAT,
+    osworld.FORMAT,
     screenagent.FORMAT,
     rstar.FORMAT,
     skillrl_memories.FORMAT,
@@ -106,6 +110,7 @@ FORMATS: tuple[Format, ...] = (
     mlflow.FOLDER,
     terminal_bench.FOLDER,
     claude_code.FOLDER,
+    osworld.FOLDER,
     screenagent.FOLDER,
 )
 """Every format; detection takes the first whose test holds."""
