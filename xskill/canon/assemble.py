@@ -18,30 +18,12 @@ from xskill.canon.outcome.expression import Lookup, compile_test
 from xskill.canon.reading.content_text import sorted_dumps
 from xskill.canon.reading.episode import Place, RawEpisode, RawStep
 from xskill.canon.reading.fields import at
+from xskill.canon.reading.shop_options import asked_options
 from xskill.canon.redact.redactor import Redactor
 from xskill.records import Parent, Source, Split, Trajectory
 
 if TYPE_CHECKING:
     from xskill.canon.outcome.joined import Outcome, Outcomes
-import re
-
-_OPTION = re.compile(
-    r"(?:\bwith|,? and) (?P<name>[a-z][a-z /]{0,40}?): (?P<value>.+?)"
-    r"(?=,? and [a-z][a-z /]{0,40}?: |,? and price\b|[,.]?\s*$)"
-)
-_LONGEST = 2000
-
-
-def goal_options(instruction: str | None) -> dict[str, str] | None:
-    """Option name → value, None when the instruction names none.
-
-    >>> goal_options("find me shoes with color: grey, and size: 8.5, and price lower than 30.00 dollars")
-    {'color': 'grey', 'size': '8.5'}
-    """
-    if not instruction or ": " not in instruction or len(instruction) > _LONGEST:
-        return None
-    return {found["name"]: found["value"] for found in _OPTION.finditer(instruction)} or None
-
 
 _SPLITS = frozenset(get_args(Split))
 
@@ -145,7 +127,7 @@ class Assembler:
             set_dense_turns(steps)
             under = self._profile(raw, steps)
             if raw.options is None and under.canonicalizer.profile.uses_goal:
-                raw.options = goal_options(raw.task)
+                raw.options = asked_options(raw.task, steps)
             raw.actions, raw.args = under.complete(steps, raw.options, clean=clean)
         else:
             raw.actions, raw.args = [], []

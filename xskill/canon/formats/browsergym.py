@@ -138,5 +138,5 @@ def read_folder(path: Path, place: Place) -> Iterator[RawEpisode]:
 FORMAT = Format("browsergym", "BrowserGym and AgentLab steps with obs and action", "stream", detect, read)
 SUMMARY = Format("agentlab-summary", "AgentLab's summary_info.json: an outcome without steps", "record", is_summary,
                  read_summary)  # fmt: skip
-FOLDER = Format("agentlab-results", "an AgentLab experiment folder, or a study of them: outcomes without steps", "folder",
+FOLDER = Format("agentlab-results", "an AgentLab experiment or study folder: outcomes without steps", "folder",
                 detect_folder, read_folder)  # fmt: skip

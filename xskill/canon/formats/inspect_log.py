@@ -1,8 +1,8 @@
 """Inspect eval logs: one JSON document, or the ``.eval`` archive with a member for every sample.
 
 ``status: success`` only says that the run ended; the verdict is in ``scores``: the letters C, P, I and N (no answer,
-which counts as wrong), numbers, true and false, or a dictionary. Messages with ``source: input`` are the prompt, also when the agent seems to speak
-in them. Long texts stand once in ``attachments``.
+which counts as wrong), numbers, true and false, or a dictionary. Messages with ``source: input`` are the prompt, also
+when the agent seems to speak in them. Long texts stand once in ``attachments``.
 """
 
 from __future__ import annotations

@@ -20,7 +20,8 @@ from xskill.records import Parent
 
 _LINE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} - [A-Z]+ - ")
 _NODE = re.compile(
-    r"NEW NODE: Node\(depth=(\d+), value=.*?, visits=\d+, (?:thought=(.*?), )?action=(.*?), observation=(.*)\)\s*\Z", re.S
+    r"NEW NODE: Node\(depth=(\d+), value=.*?, visits=\d+, (?:thought=(.*?), )?action=(.*?), observation=(.*)\)\s*\Z",
+    re.S,
 )
 _HEAD = re.compile(r"^WebShop\s*$", re.I | re.M)
 _INSTRUCTION = re.compile(r"\AWebShop\s*\nInstruction:\s*\n?(.*?)\s*\n\s*\[Search\]", re.I | re.S)

@@ -99,7 +99,7 @@ def _episode(result: dict[str, Any], run: str, index: int, place: Place) -> RawE
 
 def _answer(dialog: Dialog, output: Any, place: Place) -> None:
     """The model's answer: a text, calls, a message, or an object."""
-    output = loads_maybe(output) if isinstance(output, str) and output[:2] in ('[{', '{"') else output
+    output = loads_maybe(output) if isinstance(output, str) and output[:2] in ("[{", '{"') else output
     if isinstance(output, dict) and isinstance(output.get("tool_calls"), list):
         add_messages(dialog, [{**output, "role": "assistant"}], place.tally, "response.output")
     elif isinstance(output, list) and output and all(isinstance(o, dict) and o.keys() & _CALL_KEYS for o in output):

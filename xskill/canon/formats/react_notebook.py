@@ -188,4 +188,4 @@ def _float(text: str) -> float | None:
         return None
 
 
-FORMAT = Format("react-notebook", "notebooks of ReAct runs (WebShop, HotPotQA, FEVER, ALFWorld)", "record", detect, read)
+FORMAT = Format("react-notebook", "notebooks of ReAct runs (WebShop, HotPotQA, ALFWorld …)", "record", detect, read)

@@ -22,6 +22,8 @@ _NODE = frozenset({
 })  # fmt: skip
 
 Node = dict[str, Any]
+Nodes = dict[str, tuple[float, int, Node]]
+"""Name → step, place in the file, and the node."""
 
 
 def detect(value: Any) -> bool:
@@ -30,7 +32,7 @@ def detect(value: Any) -> bool:
 
 def read(record: Any, place: Place) -> Iterator[RawEpisode]:
     record = entry(record)
-    nodes: dict[str, tuple[float, int, Node]] = {}
+    nodes: Nodes = {}
     for index, node in enumerate(items(needed(record, "nodes"), "nodes")):
         node = mapping(node, f"nodes[{index}]")
         identity = string(node.get("id"), f"nodes[{index}].id") or f"#{index}"
@@ -57,7 +59,7 @@ def read(record: Any, place: Place) -> Iterator[RawEpisode]:
         )
 
 
-def _path(leaf: str, above: dict[str, str | None], nodes: dict[str, tuple[float, int, Node]], place: Place) -> list[str]:
+def _path(leaf: str, above: dict[str, str | None], nodes: Nodes, place: Place) -> list[str]:
     """Names of the nodes with code from the root to a leaf."""
     path: list[str] = []
     seen: set[str] = set()
@@ -67,7 +69,7 @@ def _path(leaf: str, above: dict[str, str | None], nodes: dict[str, tuple[float,
             raise fail("node2parent", "a tree", name)
         seen.add(name)
         node = nodes[name][2]
-        if as_text(node.get("code")) or node.get("stage") != "root" and as_text(node.get("plan")):
+        if as_text(node.get("code")) or (node.get("stage") != "root" and as_text(node.get("plan"))):
             path.append(name)
         else:
             place.tally.skip("root without code")

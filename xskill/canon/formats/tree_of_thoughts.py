@@ -1,12 +1,13 @@
 """Tree-of-Thoughts logs: breadth-first levels ``{ys, new_ys, values, select_new_ys}``.
 
 A thought is what a candidate adds to the candidate of the level before that it goes on from: a line in game24,
-a plan or a passage of many lines in creative writing. The tree is in the prefixes. The final candidates have a verdict (``infos[].r``); a leaf that was cut off has none
-and carries the mark ``pruned``.
+a plan or a passage of many lines in creative writing. The tree is in the prefixes. The final candidates have a verdict
+(``infos[].r``); a leaf that was cut off has none and carries the mark ``pruned``.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -48,7 +49,8 @@ def read(record: Any, place: Place) -> Iterator[RawEpisode]:
     question = string(record.get("idx"), "idx") or str(place.number)
     names = [f"{place.stem}-{question}-{index}" for index in range(len(leaves))]
     for index, (leaf, path, shared) in enumerate(zip(leaves, paths, parents(paths), strict=True)):
-        steps = [RawStep(path[depth].strip("\n"), q=values.get("".join(path[: depth + 1]))) for depth in range(len(path))]
+        grown = itertools.accumulate(path)
+        steps = [RawStep(thought.strip("\n"), q=values.get(whole)) for thought, whole in zip(path, grown, strict=True)]
         final = finals.index(leaf) if leaf in finals else None
         told = verdicts[final] if final is not None and final < len(verdicts) else None
         reward = told.get("r", told.get("acc")) if isinstance(told, dict) else told

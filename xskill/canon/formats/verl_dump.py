@@ -24,7 +24,7 @@ _ROLE = re.compile(r"^(system|user|assistant|tool)[ \t]*$\n?", re.M)
 _THINK = re.compile(r"\A\s*(?:<think>)?(.*?)</think>", re.S)
 _CALL = re.compile(r"<tool_call>(.*?)(?:</tool_call>|\Z)", re.S)
 _RESPONSE = re.compile(r"<tool_response>\s?(.*?)\s?(?:</tool_response>|\Z)", re.S)
-_PLACED = frozenset({"input", "output", "score", "reward", "request_id", "acc"})
+_PLACED = frozenset({"input", "output", "score", "request_id"})
 
 
 def detect(value: Any) -> bool:
@@ -58,7 +58,7 @@ def read(record: Any, place: Place) -> Iterator[RawEpisode]:
         initial_observation=dialog.initial_observation,
         success=correct if isinstance(correct, bool) else None,
         reward=score,
-        extra={key: value for key, value in record.items() if key not in _PLACED or (key == "acc" and value is not None)},
+        extra={key: value for key, value in record.items() if key not in _PLACED},
     )
 
 

@@ -1,7 +1,7 @@
 """The kind of an element on a web page: from the accessibility tree, else from HTML, by the id that an action names.
 
-BrowserGym shows a page as lines ``[12] searchbox 'Search', clickable``, or as the tree itself (``nodes`` with a ``role``
-and a ``browsergym_id``); MiniWoB++ as elements with ``ref``. WebArena's ids stand in brackets, so do those here.
+BrowserGym shows a page as lines ``[12] searchbox 'Search', clickable``, or as the tree itself (``nodes`` with a
+``role`` and a ``browsergym_id``); MiniWoB++ as elements with ``ref``.
 """
 
 from __future__ import annotations
