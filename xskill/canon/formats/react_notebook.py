@@ -18,7 +18,7 @@ from xskill.canon.formats.cua_result import literal
 from xskill.canon.formats.format import Format
 from xskill.canon.reading.content_text import join
 from xskill.canon.reading.episode import Place, RawEpisode, RawStep
-from xskill.canon.reading.fields import entries, entry, fail
+from xskill.canon.reading.fields import entries, entry, fail, items, needed
 
 _ACTING = re.compile(r"^(?:Action: reset|Action 1: |Act 1: )", re.M)
 _RULE = re.compile(r"-{8,}\s*\Z")
@@ -44,7 +44,7 @@ def detect(value: Any) -> bool:
 def read(record: Any, place: Place) -> Iterator[RawEpisode]:
     record = entry(record)
     number = 0
-    for index, cell in enumerate(record["cells"]):
+    for index, cell in enumerate(items(needed(record, "cells"), "cells")):
         if not isinstance(cell, dict):
             raise fail(f"cells[{index}]", "a cell", cell)
         printed = _printed(cell, place)
