@@ -28,6 +28,28 @@ def test_calls_written_as_python() -> None:
     assert episode["steps"][1]["thought"] == "it's open"
 
 
+def test_listed_actions_take_the_place_of_raw_answers_and_a_status_is_a_claim(tmp_path: Path) -> None:
+    record = {"task_id": "a1", "task": "Find it.", "status": "SUCCESS", "agent_answer": "It is here.",
+              "actions": ["click(100, 200)", "type('it')"], "thoughts": ["one", "two"], "urls": ["http://x.example/"],
+              "history_resps": ["Thought: one\nAction: click(start_box='(100,200)')",
+                                "Thought: two\nAction: type(…)"]}  # fmt: skip
+    path = tmp_path / "result.json"
+    path.write_text(json.dumps(record))
+    (episode,), counts = skipped(path)
+    assert [(s["action"], s["thought"]) for s in episode["steps"]] == [
+        ("click(100, 200)", "one"),
+        ("type('it')", "two"),
+    ]
+    assert "success" not in episode
+    assert episode["extra"]["claim"]["status"] == "SUCCESS"
+    assert counts["raw answers of listed actions"] == 2
+    del record["actions"]
+    path.write_text(json.dumps(record))
+    (episode,) = canon(path)
+    assert [s["action"] for s in episode["steps"]] == ["click(start_box='(100,200)')", "type(…)"]
+    assert [s["thought"] for s in episode["steps"]] == ["one", "two"]
+
+
 def test_the_verdict_of_osworld_is_beside_the_steps(tmp_path: Path) -> None:
     (episode,) = canon(wild("osworld/ex1/traj.jsonl"))
     assert [step["action"] for step in episode["steps"]] == [

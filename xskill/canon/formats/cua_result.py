@@ -1,7 +1,8 @@
 """Results of computer-use agents: ``{task, history_resps, step_count}``; an answer is ``<think>`` and ``<action>``.
 
-The action is written as Python writes a list of calls (``{'name', 'input', 'id'}``), or is a word (``DONE``). What
-came of it is in screenshots, which the file does not hold. A ``status`` is what the agent says of itself.
+The action is written as Python writes a list of calls (``{'name', 'input', 'id'}``), or is a word (``DONE``); runs on
+web sites have the actions and thoughts in lists of their own beside the raw answers. What came of an action is in
+screenshots, which the file does not hold. ``status`` and ``agent_answer`` are what the agent says of itself.
 """
 
 from __future__ import annotations
@@ -19,7 +20,10 @@ from xskill.canon.reading.fields import as_mapping, entry, items, needed, string
 
 _THINK = re.compile(r"<(think|thinking|thought)>(.*?)(?:</\1>|\Z)", re.S)
 _ACTION = re.compile(r"<action>(.*?)(?:</action>|\Z)", re.S)
-_PLACED = frozenset({"task", "history_resps", "task_id", "actions", "thoughts", "status", "agent_answer"})
+_WORDED = re.compile(r"^Action:[ \t]*\n?(\S.*)\Z", re.S | re.M)
+_SAID = re.compile(r"\A\s*Thought:[ \t]*")
+_CLAIMS = ("status", "agent_answer", "final_result_response")
+_PLACED = frozenset({"task", "history_resps", "task_id", "actions", "thoughts", "urls", *_CLAIMS})
 _LONGEST = 1 << 20
 
 
@@ -32,12 +36,14 @@ def detect(value: Any) -> bool:
 def read(record: Any, place: Place) -> Iterator[RawEpisode]:
     record = entry(record)
     dialog = Dialog()
-    for answer in items(needed(record, "history_resps"), "history_resps"):
+    answers = items(needed(record, "history_resps"), "history_resps")
+    actions = items(record.get("actions"), "actions")
+    if actions:
+        _listed(dialog, record, actions)
+        place.tally.skip("raw answers of listed actions", len(answers))
+    for answer in answers if not actions else ():
         _answer(dialog, as_text(answer) or "", place)
-    claims = {key: record[key] for key in ("status", "agent_answer") if record.get(key) is not None}
-    for key in ("actions", "thoughts"):
-        if record.get(key):
-            place.tally.skip(f"{key} that the answers hold as well")
+    claims = {key: record[key] for key in _CLAIMS if record.get(key) not in (None, "")}
     yield RawEpisode(
         steps=dialog.steps,
         question_id=string(record.get("task_id"), "task_id"),
@@ -47,9 +53,23 @@ def read(record: Any, place: Place) -> Iterator[RawEpisode]:
     )
 
 
+def _listed(dialog: Dialog, record: dict[str, Any], actions: list[Any]) -> None:
+    """Actions with the thoughts and addresses of the same place in their lists."""
+    thoughts, urls = items(record.get("thoughts"), "thoughts"), items(record.get("urls"), "urls")
+    for index, action in enumerate(actions):
+        extra = {"url": urls[index]} if index < len(urls) and isinstance(urls[index], str) else None
+        thought = as_text(thoughts[index]) if index < len(thoughts) else None
+        dialog.steps.append(RawStep(as_text(action) or "", thought=thought or None, extra=extra))
+
+
 def _answer(dialog: Dialog, answer: str, place: Place) -> None:
     thinking, acting = _THINK.search(answer), _ACTION.search(answer)
     thought = thinking.group(2).strip() if thinking else None
+    if acting is None and (worded := _WORDED.search(answer)):
+        said = _SAID.sub("", answer[: worded.start()]).strip()
+        dialog.steps.append(RawStep(worded.group(1).strip(), thought=thought or said or None, turn=dialog.turn))
+        dialog.turn += 1
+        return
     if acting is None:
         dialog.agent(_THINK.sub("", answer).strip(), thought=thought)
         return

@@ -7,6 +7,7 @@ is the verifier's reward as text, or the name of the exception that ended the tr
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -39,9 +40,9 @@ def read(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[RawEpisode
             continue
         items(value["conversations"], "conversations")
         trials.setdefault((str(value.get("run_id")), str(value["trial_name"])), []).append((index, value))
-    names = [trial for _, trial in trials]
+    names = Counter(trial for _, trial in trials)
     for (run, trial), rows in trials.items():
-        identity = trial if names.count(trial) == 1 else f"{run}/{trial}"
+        identity = trial if names[trial] == 1 else f"{run}/{trial}"
         for part, row in enumerate(_longest(rows)):
             yield _episode(row, identity if part == 0 else f"{identity}/{part}", place)
 

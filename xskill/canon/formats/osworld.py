@@ -7,6 +7,7 @@ Several actions of one answer repeat its ``response``. The reward of a line is a
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -153,8 +154,11 @@ def detect_folder(path: Any) -> bool:
 
 def read_folder(path: Path, place: Place) -> Iterator[RawEpisode]:
     files = [path / _FILE] if (path / _FILE).is_file() else sorted(_trajectories(path))
+    names = Counter(file.parent.name for file in files)
     for file in files:
-        yield from _episodes(_lines(file, place), place, file.parent.name, file.parent)
+        folder = file.parent
+        name = folder.name if names[folder.name] == 1 else f"{folder.parent.name}/{folder.name}"
+        yield from _episodes(_lines(file, place), place, name, folder)
 
 
 def _trajectories(path: Path) -> Iterator[Path]:
