@@ -15,6 +15,7 @@ from xskill.canon.formats import (
     codex_exec,
     copilot,
     gemini,
+    goose,
     harbor,
     inspect_log,
     langfuse,
@@ -28,6 +29,7 @@ from xskill.canon.formats import (
     openai_chat,
     openai_chat_log,
     openai_responses_log,
+    opencode,
     openhands,
     otlp,
     phoenix,
@@ -73,6 +75,8 @@ FORMATS: tuple[Format, ...] = (
     codex.FORMAT,
     claude_stream.FORMAT,
     codex_exec.FORMAT,
+    opencode.FORMAT,
+    goose.FORMAT,
     gemini.FORMAT,
     copilot.FORMAT,
     cline.FORMAT,
@@ -106,6 +110,7 @@ FORMATS: tuple[Format, ...] = (
     mlflow.FOLDER,
     terminal_bench.FOLDER,
     claude_code.FOLDER,
+    opencode.FOLDER,
     screenagent.FOLDER,
 )
 """Every format; detection takes the first whose test holds."""

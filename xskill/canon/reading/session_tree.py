@@ -70,32 +70,50 @@ def path_episodes(
         parent: of the kept path, where the session itself is a branch of another.
     """
     has_main = False
-    left = 0
-    for shared, path in tree_paths(parents, messages, place):
-        is_main = not shared and not has_main and left == 0
-        replayed = replay(path, shared)
-        dialog = replayed.dialog
-        own = len(dialog.steps) if replayed.own is None else replayed.own
-        if is_main and dialog.steps:
-            has_main = True
-        elif not dialog.steps or own == len(dialog.steps):
-            left += not is_main
-            place.tally.skip("session without an action" if is_main else "prompt that was left without an answer")
-            continue
-        left += not is_main
-        turns = len({step.turn for step in dialog.steps[:own]})
-        branch_of = Parent(id=identity, turn=turns, step=None if own == turns else own) if has_main else None
-        yield RawEpisode(
-            steps=dialog.steps,
-            id=identity if is_main else f"{identity}/abandoned-{left}",
-            task=dialog.task,
-            initial_observation=dialog.initial_observation,
-            parent=parent if is_main else branch_of,
-            claim=replayed.claim,
-            marks=marks if is_main else (*marks, "abandoned"),
-            extra=replayed.extra if is_main else {**replayed.extra, "abandoned": True},
-            record=first,
-        )
+    for left, (shared, path) in enumerate(tree_paths(parents, messages, place)):
+        for episode in one_path(
+            replay(path, shared), identity, place, marks=marks, first=first, left=left, has_main=has_main
+        ):
+            has_main = has_main or left == 0
+            if left == 0:
+                episode.parent = parent
+            yield episode
+
+
+def one_path(
+    replayed: Replayed,
+    identity: str,
+    place: Place,
+    *,
+    marks: tuple[str, ...] = (),
+    first: int = 1,
+    left: int = 0,
+    has_main: bool = False,
+) -> Iterator[RawEpisode]:
+    """The episode of one path, if anything was done on it.
+
+    Args:
+        left: 0 for the path that was kept, else the number of the one that was left.
+        has_main: the kept path is an episode, so that it can be the parent of this one.
+    """
+    dialog = replayed.dialog
+    own = len(dialog.steps) if replayed.own is None else replayed.own
+    if not dialog.steps or (left and own == len(dialog.steps)):
+        place.tally.skip("prompt that was left without an answer" if left else "session without an action")
+        return
+    turns = len({step.turn for step in dialog.steps[:own]})
+    branch_of = Parent(id=identity, turn=turns, step=None if own == turns else own) if has_main else None
+    yield RawEpisode(
+        steps=dialog.steps,
+        id=f"{identity}/abandoned-{left}" if left else identity,
+        task=dialog.task,
+        initial_observation=dialog.initial_observation,
+        parent=branch_of if left else None,
+        claim=replayed.claim,
+        marks=(*marks, "abandoned") if left else marks,
+        extra={**replayed.extra, "abandoned": True} if left else replayed.extra,
+        record=first,
+    )
 
 
 def tree_paths(
