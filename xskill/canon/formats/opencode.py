@@ -6,6 +6,7 @@ and ``part/MESSAGE/*.json`` (older: parts lie flat in ``part/``). A part of type
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from xskill.errors import BadRecord
 _FAILED = frozenset({"error", "failed", "failure"})
 _DONE = frozenset({"completed", "success"}) | _FAILED
 _MAX_FILE = 1 << 28
+_GROWING = re.compile(r"prt_[0-9a-f]{10}")
 
 
 Message = tuple[dict[str, Any], list[dict[str, Any]]]
@@ -153,16 +155,27 @@ def _replay(dialog: Dialog, messages: list[Message], place: Place) -> None:
         seen.add(identity)
         role = word(one.get("role"))
         if role == "user":
-            _user(dialog, _in_order(parts), place)
+            _user(dialog, _in_order(_once(parts, place)), place)
         elif role == "assistant":
-            _agent(dialog, one, _in_order(parts), place)
+            _agent(dialog, one, _in_order(_once(parts, place)), place)
         else:
             place.tally.skip(f"message of role {role}")
 
 
+def _once(parts: list[dict[str, Any]], place: Place) -> list[dict[str, Any]]:
+    """Parts by id, the last word of each."""
+    last: dict[Any, dict[str, Any]] = {}
+    for index, part in enumerate(parts):
+        identity = word(part.get("id")) or index
+        if identity in last:
+            place.tally.skip("part written twice")
+        last[identity] = part
+    return list(last.values())
+
+
 def _in_order(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Parts by their ids, which grow with time; other writers' parts by their times, as far as they have any."""
-    if all(word(part.get("id")).startswith("prt_") for part in parts):
+    if all(_GROWING.match(word(part.get("id"))) for part in parts):
         return sorted(parts, key=lambda part: word(part["id"]))
     times: list[float] = []
     for part in parts:
