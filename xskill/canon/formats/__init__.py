@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from xskill.canon.formats import (
     agentgym,
+    aider,
     anthropic_log,
     atif,
     atif_viewer,
@@ -115,6 +116,7 @@ FORMATS: tuple[Format, ...] = (
     openai_chat.FORMAT,
     lats_log.FORMAT,
     webarena.FORMAT,
+    aider.FORMAT,
     react_text.FORMAT,
     harbor.FORMAT,
     mlflow.FOLDER,

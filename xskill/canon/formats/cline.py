@@ -17,7 +17,7 @@ from xskill.canon.reading.content_text import as_text, join
 from xskill.canon.reading.dialog import Call, Dialog, call_arguments
 from xskill.canon.reading.episode import Place, RawEpisode, RawStep
 from xskill.canon.reading.fields import at, items, mapping, word
-from xskill.canon.reading.session_tree import Repeats
+from xskill.canon.reading.session_tree import Repeats, session_folder
 
 _RESULT = re.compile(r"\s*\[(?P<name>[A-Za-z_][\w-]*)(?: for (?P<quoted>.*?))?\] Result:[ \t]*\n?(?P<text>.*)", re.S)
 _LONGEST_HEAD = 20_000
@@ -98,8 +98,8 @@ def read(record: Any, place: Place) -> Iterator[RawEpisode]:
 
 def task_identity(place: Place) -> str | None:
     """The task's id: every task's files have the same names, and its folder is named by time or by a UUID."""
-    folder = place.path.resolve().parent.name if place.path is not None else ""
-    return f"{folder}-{place.stem}" if re.fullmatch(r"\d{10,}|[0-9a-f-]{36}", folder) else None
+    folder = session_folder(place)
+    return f"{folder}-{place.stem}" if folder is not None else None
 
 
 class _Session:

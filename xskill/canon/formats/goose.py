@@ -1,4 +1,4 @@
-"""Goose sessions: JSON lines, a header with ``working_dir``, then messages with ``toolRequest`` and ``toolResponse``."""
+"""Goose sessions: JSON lines, a header, then messages whose parts are ``toolRequest`` and ``toolResponse``."""
 
 from __future__ import annotations
 
@@ -22,8 +22,10 @@ def detect(value: Any) -> bool:
     if _is_header(value):
         return True
     content = value.get("content")
-    return "created" in value and isinstance(content, list) and any(
-        isinstance(part, dict) and part.get("type") in _PARTS for part in content
+    return (
+        "created" in value
+        and isinstance(content, list)
+        and any(isinstance(part, dict) and part.get("type") in _PARTS for part in content)
     )
 
 

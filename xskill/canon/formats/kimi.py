@@ -17,7 +17,7 @@ from xskill.canon.reading.content_text import as_text, join
 from xskill.canon.reading.dialog import Call, Dialog, call_arguments
 from xskill.canon.reading.episode import Place, RawEpisode
 from xskill.canon.reading.fields import as_mapping, at, entries, fail, word
-from xskill.canon.reading.session_tree import Repeats
+from xskill.canon.reading.session_tree import Repeats, session_folder
 
 _LINES = ("context.", "turn.", "llm.request", "llm.tools_snapshot", "usage.record", "tools.set_active", "config.update")
 _LOOP = frozenset({"step.begin", "step.end", "content.part", "tool.call", "tool.result"})
@@ -60,7 +60,7 @@ def read(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[RawEpisode
             main.wire(as_mapping(value["message"]))
         else:
             main.line(value)
-    yield from main.episodes(place.stem, first)
+    yield from main.episodes(session_folder(place) or place.stem, first)
 
 
 def _is_piece(value: dict[str, Any]) -> bool:

@@ -206,7 +206,9 @@ def _agent(dialog: Dialog, info: dict[str, Any], parts: list[dict[str, Any]], pl
             step.observation, step.error = _outcome(part)
         if not made and any(thoughts):
             place.tally.skip("thought without an action")
-        texts.clear(), thoughts.clear(), calls.clear()
+        texts.clear()
+        thoughts.clear()
+        calls.clear()
 
     for part in parts:
         kind = word(part.get("type"))
@@ -253,4 +255,6 @@ def _outcome(part: dict[str, Any]) -> tuple[str | None, bool]:
 
 
 FORMAT = Format("opencode", "OpenCode sessions (`opencode export`)", "record", detect, read)
-FOLDER = Format("opencode-storage", "an OpenCode storage folder: all its sessions", "folder", detect_folder, read_folder)
+FOLDER = Format(
+    "opencode-storage", "an OpenCode storage folder: all its sessions", "folder", detect_folder, read_folder
+)

@@ -37,7 +37,9 @@ def _is_event(value: Any) -> bool:
     if not isinstance(value, dict) or ("action" in value) == ("observation" in value):
         return False
     if "observation" in value:
-        return isinstance(value["observation"], str) and ("content" in value or "extras" in value) and "role" not in value
+        return (
+            isinstance(value["observation"], str) and ("content" in value or "extras" in value) and "role" not in value
+        )
     return isinstance(value["action"], str) and value["action"] in _CALLS | _OTHERS
 
 

@@ -25,7 +25,9 @@ _ENTRIES = frozenset({
 _ROLES = frozenset({"user", "assistant", "toolResult", "bashExecution", "system", "custom"})
 _COMMAND = re.compile(r"/[a-z][\w:-]*(?:\s|$)")
 _SENDER = re.compile(
-    r"\s*(?:[A-Z][^\n]*\((?:untrusted|trusted) metadata\):\s*```[a-z]*\n.*?\n```\s*)+(?:\[[^\]\n]*\d:\d\d[^\]\n]*\]\s*)?", re.S
+    r"\s*(?:[A-Z][^\n]*\((?:untrusted|trusted) metadata\):\s*```[a-z]*\n.*?\n```\s*)+"
+    r"(?:\[[^\]\n]*\d:\d\d[^\]\n]*\]\s*)?",
+    re.S,
 )
 _STOPPED = frozenset({"error", "aborted"})
 _ERROR_STATUS = frozenset({"error", "failed", "failure"})
@@ -40,8 +42,10 @@ def detect(value: Any) -> bool:
     if kind == "session":
         return "cwd" in value and isinstance(value.get("id"), str) and "timestamp" in value
     if kind == "message":
-        return isinstance(value.get("message"), dict) and value["message"].get("role") in _ROLES and (
-            "timestamp" in value or "parentId" in value
+        return (
+            isinstance(value.get("message"), dict)
+            and value["message"].get("role") in _ROLES
+            and ("timestamp" in value or "parentId" in value)
         )
     return kind in _ENTRIES and "timestamp" in value and ("parentId" in value or "modelId" in value)
 

@@ -58,7 +58,9 @@ def _session(identity: str, lines: list[tuple[int, dict[str, Any]]], place: Plac
         elif isinstance(above, str) and above in last and first[above] != first[uuid]:
             parents.append(last[above])
         else:
-            parents.append(None if above is None and value.get("type") == "user" else position - 1 if position else None)
+            parents.append(
+                None if above is None and value.get("type") == "user" else position - 1 if position else None
+            )
         before[uuid] = position
     ends = [value.get("type") != "system" or value.get("subtype") == "rewind" for _, value in lines]
     for _, value in lines:
@@ -78,7 +80,7 @@ def _replay(lines: list[tuple[bool, int, dict[str, Any]]], place: Place) -> Repl
     dialog, extra = replayed.dialog, replayed.extra
     index = 0
     while index < len(lines):
-        is_own, number, value = lines[index]
+        is_own, _, value = lines[index]
         index += 1
         if is_own and replayed.own is None:
             replayed.own = len(dialog.steps)

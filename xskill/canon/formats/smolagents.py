@@ -21,9 +21,12 @@ _ACTION = frozenset({"tool_calls", "tool_call", "model_output", "llm_output", "c
 
 
 def _is_action(value: Any) -> bool:
-    return isinstance(value, dict) and isinstance(value.get("step_number", value.get("step")), int) and bool(
-        _ACTION & value.keys()
-    ) and ("observations" in value or "action_output" in value)
+    return (
+        isinstance(value, dict)
+        and isinstance(value.get("step_number", value.get("step")), int)
+        and bool(_ACTION & value.keys())
+        and ("observations" in value or "action_output" in value)
+    )
 
 
 def _steps(value: Any) -> Any:
@@ -68,9 +71,7 @@ def read(record: Any, place: Place) -> Iterator[RawEpisode]:
     if not dialog.steps:
         place.tally.skip("run without an action")
         return
-    yield RawEpisode(
-        steps=dialog.steps, task=dialog.task, initial_observation=dialog.initial_observation, claim=claim
-    )
+    yield RawEpisode(steps=dialog.steps, task=dialog.task, initial_observation=dialog.initial_observation, claim=claim)
 
 
 def _act(dialog: Dialog, item: dict[str, Any], plans: list[str | None]) -> str | None:

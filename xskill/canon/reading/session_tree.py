@@ -7,6 +7,7 @@ with ``parent``. A branch holds its whole path, so that its first steps repeat t
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,8 +17,25 @@ from xskill.canon.reading.dialog import Dialog
 from xskill.canon.reading.episode import Place, RawEpisode
 from xskill.records import Parent
 
+_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|^\d{10,}$")
+_AGENT = re.compile(r"agent-[\w-]{1,40}")
 MAX_BRANCHES = 256
 """Branches of one session that are kept; each repeats what it shares with the others."""
+
+
+def session_folder(place: Place) -> str | None:
+    """The session's id where its folder bears it and its files have the same names in every session.
+
+    Only ids are taken, of a folder at most four above the file: a UUID or a time; then the name of what lies
+    between (``agent-0``).
+    """
+    above = place.path.resolve().parts[-5:-1] if place.path is not None else ()
+    for index in range(len(above) - 1, -1, -1):
+        found = _ID.search(above[index])
+        if found is not None:
+            between = [part for part in above[index + 1 :] if _AGENT.fullmatch(part)]
+            return "/".join([found[0], *between])
+    return None
 
 
 @dataclass(slots=True)
