@@ -14,6 +14,7 @@ from xskill.canon.reading.content_text import as_text, join
 from xskill.canon.reading.dialog import Call, Dialog
 from xskill.canon.reading.episode import Place, RawEpisode
 from xskill.canon.reading.fields import as_mapping, at, entry, items, mapping, string, word
+from xskill.canon.reading.session_tree import Repeats
 
 _THOUGHTS = ("thinking", "evaluation_previous_goal", "valuation_previous_goal", "memory", "next_goal")
 
@@ -36,8 +37,12 @@ def read(record: Any, place: Place) -> Iterator[RawEpisode]:
     claim: str | None = None
     extra: dict[str, Any] = {}
     verdict: bool | None = None
+    repeats = Repeats()
     for index, step in enumerate(items(record.get("history"), "history")):
         step = mapping(step, f"history[{index}]")
+        if isinstance(step.get("metadata"), dict) and repeats.again(step):
+            place.tally.skip("step written twice")
+            continue
         results = _as_list(step.get("result"))
         output = step.get("model_output")
         actions = [one for one in _as_list(at(output, "action")) if isinstance(one, dict) and one]

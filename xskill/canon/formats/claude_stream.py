@@ -23,7 +23,11 @@ _TYPES = frozenset({"assistant", "user", "stream_event", "result", "system", "ra
 
 
 def detect(value: Any) -> bool:
-    if not isinstance(value, dict) or value.get("type") not in _TYPES or not isinstance(value.get("session_id"), str):
+    if (
+        not isinstance(value, dict)
+        or word(value.get("type")) not in _TYPES
+        or not isinstance(value.get("session_id"), str)
+    ):
         return False
     if value["type"] in ("assistant", "user"):
         return isinstance(value.get("message"), dict) and "sessionId" not in value

@@ -39,14 +39,16 @@ def detect(value: Any) -> bool:
 
 
 def read(record: Any, place: Place) -> Iterator[RawEpisode]:
-    messages = [mapping(message, f"[{index}]") for index, message in enumerate(items(record, ""))]
-    panel = _Panel(place)
     repeats = Repeats()
+    messages = [mapping(message, f"[{index}]") for index, message in enumerate(items(record, ""))]
+    once = [message for message in messages if not repeats.again(message)]
+    if len(once) < len(messages):
+        place.tally.skip("message written twice", len(messages) - len(once))
+    messages = once
+    panel = _Panel(place)
     for index, message in enumerate(messages):
         after = messages[index + 1] if index + 1 < len(messages) else {}
-        if repeats.again(message):
-            place.tally.skip("message written twice")
-        elif message.get("partial") is True and _kind(after) == _kind(message):
+        if message.get("partial") is True and _kind(after) == _kind(message):
             place.tally.skip("draft of the message that follows")
         else:
             panel.add(_kind(message), as_text(message.get("text")) or "")

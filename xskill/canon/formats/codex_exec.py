@@ -26,7 +26,7 @@ _TEXTS = frozenset({"agent_message", "assistant_message"})
 def detect(value: Any) -> bool:
     if not isinstance(value, dict) or "data" in value:
         return False
-    kind = value.get("type")
+    kind = word(value.get("type"))
     if kind in _ITEMS:
         return isinstance(value.get("item"), dict)
     if kind in _HEADS:

@@ -25,7 +25,7 @@ def detect(value: Any) -> bool:
     return (
         "created" in value
         and isinstance(content, list)
-        and any(isinstance(part, dict) and part.get("type") in _PARTS for part in content)
+        and any(isinstance(part, dict) and word(part.get("type")) in _PARTS for part in content)
     )
 
 

@@ -39,9 +39,9 @@ def detect(value: Any) -> bool:
         return "protocol_version" in value
     if kind.startswith(_LINES):
         return "time" in value
-    if value.get("role") in _CONTEXT:
+    if word(value.get("role")) in _CONTEXT:
         return True
-    return "timestamp" in value and at(value, "message.type") in _WIRE and "payload" in value["message"]
+    return "timestamp" in value and word(at(value, "message.type")) in _WIRE and "payload" in value["message"]
 
 
 def read(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[RawEpisode]:
@@ -65,7 +65,7 @@ def read(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[RawEpisode
 
 def _is_piece(value: dict[str, Any]) -> bool:
     """Pieces of an answer can be equal and still be two."""
-    return at(value, "message.type") in ("ContentPart", "ToolCallPart", "SubagentEvent")
+    return word(at(value, "message.type")) in ("ContentPart", "ToolCallPart", "SubagentEvent")
 
 
 class _Session:

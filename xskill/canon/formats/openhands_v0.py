@@ -24,6 +24,7 @@ _OTHERS = frozenset({
     "condensation", "condensation_request", "summarize", "initialize", "start", "pause", "resume", "stop", "kill",
     "loop_recovery",
 })  # fmt: skip
+_ACTIONS = _CALLS | _OTHERS
 _SETTINGS = frozenset({
     "thought", "is_input", "blocking", "is_static", "cwd", "hidden", "confirmation_state", "security_risk", "timeout",
     "keep_prompt", "is_confirmed", "action_risk", "kernel_init_code", "include_extra", "impl_source", "task_completed",
@@ -40,7 +41,7 @@ def _is_event(value: Any) -> bool:
         return (
             isinstance(value["observation"], str) and ("content" in value or "extras" in value) and "role" not in value
         )
-    return isinstance(value["action"], str) and value["action"] in _CALLS | _OTHERS
+    return isinstance(value["action"], str) and value["action"] in _ACTIONS
 
 
 def _events(value: Any) -> list[Any]:

@@ -38,13 +38,13 @@ Entry = tuple[int, dict[str, Any]]
 def detect(value: Any) -> bool:
     if not isinstance(value, dict) or "sessionId" in value or "payload" in value or "session_id" in value:
         return False
-    kind = value.get("type")
+    kind = word(value.get("type"))
     if kind == "session":
         return "cwd" in value and isinstance(value.get("id"), str) and "timestamp" in value
     if kind == "message":
         return (
             isinstance(value.get("message"), dict)
-            and value["message"].get("role") in _ROLES
+            and word(value["message"].get("role")) in _ROLES
             and ("timestamp" in value or "parentId" in value)
         )
     return kind in _ENTRIES and "timestamp" in value and ("parentId" in value or "modelId" in value)
