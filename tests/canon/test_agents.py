@@ -357,3 +357,19 @@ def test_a_record_of_a_document_written_twice_swapped_or_dropped_is_told(name: s
 def test_the_command_reads_a_storage_folder() -> None:
     done = within("canon", log("wild_a/opencode"))
     assert len(done.stdout.splitlines()) == 3
+
+
+def test_calls_in_clines_xml_keep_tags_in_their_values(tmp_path: Path) -> None:
+    page = "<write_to_file>\n<path>a.html</path>\n<content>\n<div><path>x</path></div>\n</content>\n</write_to_file>"
+    history = [
+        {"role": "user", "content": [{"type": "text", "text": "<task>\nMake a page\n</task>"}]},
+        {"role": "assistant", "content": [{"type": "text", "text": f"<thinking>\neasy\n</thinking>\n{page}"}]},
+        {"role": "user", "content": [{"type": "text", "text": "[write_to_file for 'a.html'] Result:\nSaved."}]},
+    ]
+    path = tmp_path / "history.json"
+    path.write_text(json.dumps(history))
+    (record,) = canon(path)
+    (step,) = record["steps"]
+    assert "<div><path>x</path></div>" in step["action"]
+    assert step["observation"] == "Saved."
+    assert step["thought"] == "easy"

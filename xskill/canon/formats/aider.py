@@ -3,6 +3,8 @@
 An episode is what stands under one ``# aider chat started at`` line. An answer whose edits Aider applied (or could
 not apply) is one step a file, else it is talk. ``/undo`` takes the last commit back: edits whose own commit was
 removed leave the main line and become a branch. Slash commands and ``!`` are the user's, not the agent's.
+
+Outcome: none. Lost, and counted: commands of the user, lines of Aider that follow no answer.
 """
 
 from __future__ import annotations
@@ -60,13 +62,9 @@ class _Turn:
     answer: list[str] = field(default_factory=list)
     said: list[str] = field(default_factory=list)
     undone: bool = False
-
-    @property
-    def commits(self) -> list[str]:
-        """Commits of the answer's edits, that of the edits themselves first."""
-        text = "\n".join(self.said)
-        start = next((m.start() for m in re.finditer(r"^Applied edit to ", text, re.M)), len(text))
-        return [match["hash"] for match in _COMMIT.finditer(text[start:])]
+    applied: bool = False
+    committed: bool = False
+    """The commit of its edits came by; one that Aider made before them is the user's, one after it the linter's."""
 
 
 class _Chat:
@@ -74,6 +72,7 @@ class _Chat:
         self.number = number
         self.turns: list[_Turn] = [_Turn()]
         self.fence: str | None = None
+        self.by_commit: dict[str, _Turn] = {}
         self.user: list[str] = []
         self.commands = 0
         self.lines_of_program = 0
@@ -127,11 +126,16 @@ class _Chat:
     def _said(self, text: str) -> None:
         removed = _REMOVED.match(text)
         if removed is not None:
-            for turn in reversed(self.turns):
-                if not turn.undone and any(one.startswith(removed["hash"][:7]) for one in turn.commits[:1]):
-                    turn.undone = True
-                    break
-        if self.turns[-1].answer and not self.in_command:
+            turn = self.by_commit.pop(removed["hash"][:7], None)
+            if turn is not None:
+                turn.undone = True
+        last = self.turns[-1]
+        if last.answer and not self.in_command:
+            last.applied = last.applied or _APPLIED.match(text) is not None
+            commit = _COMMIT.match(text)
+            if commit is not None and last.applied and not last.committed:
+                last.committed = True
+                self.by_commit[commit["hash"][:7]] = last
             if not text.startswith(_QUIET):
                 self.turns[-1].said.append(text)
         else:

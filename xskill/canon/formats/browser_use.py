@@ -2,6 +2,8 @@
 
 A step of the model may hold several actions; results go to them by position, and actions after a change of the page
 have none. ``done`` is the agent's own word; ``judgement`` is that of a judge. The task is not in the file.
+
+Outcome: ``judgement.verdict``. Lost, and counted: steps in which the model failed; the pages but for their URLs.
 """
 
 from __future__ import annotations

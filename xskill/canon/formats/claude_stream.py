@@ -3,6 +3,8 @@
 The blocks of one message come as lines of their own with one ``message.id``; ``stream_event`` lines say the same in
 pieces; ``parent_tool_use_id`` names the call whose subagent speaks; the ``result`` line repeats the last answer and
 says how the run ended, which is the program's word and no verdict.
+
+Outcome: none; the ``result`` text is the claim. Lost, and counted: ``stream_event`` and hook lines, usage.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 A result has no id: ``[read_file for 'src/a.ts'] Result:`` opens it, so that it goes to the call of that name with
 that argument, else to the first of that name, else to the first of the turn. What the program puts into the
 user's turn (``<environment_details>``, reminders) is not the user's word; the task is what ``<task>`` holds.
+
+Outcome: none; ``attempt_completion`` is the claim. Lost, and counted: what the program injects.
 """
 
 from __future__ import annotations
@@ -21,8 +23,8 @@ from xskill.canon.reading.session_tree import Repeats, session_folder
 
 _RESULT = re.compile(r"\s*\[(?P<name>[A-Za-z_][\w-]*)(?: for (?P<quoted>.*?))?\] Result:[ \t]*\n?(?P<text>.*)", re.S)
 _LONGEST_HEAD = 20_000
-_TASK = re.compile(r"\s*<task>\s*(?P<text>.*?)\s*</task>\s*(?P<rest>.*)", re.S)
-_SAID = re.compile(r"<(?P<tag>feedback|user_message)>\s*(?P<text>.*?)\s*</(?P=tag)>", re.S)
+_TASK = re.compile(r"\s*<task>(?P<text>.*?)</task>(?P<rest>.*)", re.S)
+_SAID = re.compile(r"<(?P<tag>feedback|user_message)>(?P<text>.*?)</(?P=tag)>", re.S)
 _INJECTED = re.compile(
     r"\s*(?:<environment_details>|<explicit_instructions|<system-reminder>|# TODO LIST|# task_progress"
     r"|\[ERROR\]|\[TASK RESUMPTION\]|\(The user did not provide|# Next Steps)"
@@ -31,9 +33,10 @@ _FAILED = re.compile(
     r"\s*(?:The tool execution failed with the following error|The user denied this operation|\[ERROR\]"
     r"|(?:Command [^\n]*\n)?Exit code: [1-9])"
 )
-_XML_CALL = re.compile(r"<(?P<name>[a-z]+(?:_[a-z]+)+)>\s*(?P<inner>(?:<[a-z_]+>.*?</[a-z_]+>\s*)*)</(?P=name)>", re.S)
-_PARAMETER = re.compile(r"<(?P<name>[a-z_]+)>(?P<value>.*?)</(?P=name)>", re.S)
-_THINKING = re.compile(r"<thinking>\s*(.*?)\s*</thinking>", re.S)
+_OPEN = re.compile(r"<([a-z]+(?:_[a-z]+)*)>")
+_LONG = frozenset({"content", "diff", "args", "arguments", "patch", "result", "response", "question", "command"})
+"""Parameters whose value may hold tags itself: they end with the last closing tag."""
+_THINKING = re.compile(r"<thinking>(.*?)</thinking>", re.S)
 _TOOLS = frozenset({
     "access_mcp_resource", "apply_diff", "apply_patch", "ask_followup_question", "attempt_completion",
     "browser_action", "codebase_search", "edit_file", "execute_command", "fetch_instructions", "insert_content",
@@ -127,7 +130,7 @@ class _Session:
             else:
                 texts.append(as_text([part]))
         text = join(*texts) or ""
-        thoughts += _THINKING.findall(text)
+        thoughts += [thought.strip() for thought in _THINKING.findall(text)]
         text = _THINKING.sub("", text).strip()
         if not calls:
             text, calls = _xml_calls(text)
@@ -151,8 +154,8 @@ class _Session:
             result = _RESULT.match(text)
             said = _SAID.findall(text) if result is None or result["name"] == "attempt_completion" else []
             if task is not None:
-                self.dialog.user(task["text"])
-                self._rest(task["rest"])
+                self.dialog.user(task["text"].strip())
+                self._rest(task["rest"].strip())
                 step = None
             elif result is not None:
                 step = self._result(result, text)
@@ -165,7 +168,7 @@ class _Session:
             elif not said:
                 self.dialog.user(text)
             for _, one in said:
-                self.dialog.user(one)
+                self.dialog.user(one.strip())
 
     def _rest(self, text: str) -> None:
         if text and not _INJECTED.match(text):
@@ -208,14 +211,31 @@ def _xml_calls(text: str) -> tuple[str, list[Call]]:
     """Calls that a model without native ones writes as XML; and what is left of the text."""
     calls: list[Call] = []
     rest: list[str] = []
-    end = 0
-    for found in _XML_CALL.finditer(text) if any(f"<{name}>" in text for name in _TOOLS) else ():
-        if found["name"] not in _TOOLS:
+    end = position = 0
+    while (opened := _OPEN.search(text, position)) is not None:
+        name = opened[1]
+        close = text.find(f"</{name}>", opened.end()) if name in _TOOLS else -1
+        if close < 0:
+            position = opened.end()
             continue
-        calls.append(Call(None, found["name"], {p["name"]: p["value"] for p in _PARAMETER.finditer(found["inner"])}))
-        rest.append(text[end : found.start()])
-        end = found.end()
+        calls.append(Call(None, name, _parameters(text[opened.end() : close])))
+        rest.append(text[end : opened.start()])
+        end = position = close + len(name) + 3
     return "".join([*rest, text[end:]]).strip(), calls
+
+
+def _parameters(inner: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    position = 0
+    while (opened := _OPEN.search(inner, position)) is not None:
+        closing = f"</{opened[1]}>"
+        end = inner.rfind(closing) if opened[1] in _LONG else inner.find(closing, opened.end())
+        if end < opened.end():
+            position = opened.end()
+            continue
+        found[opened[1]] = inner[opened.end() : end]
+        position = end + len(closing)
+    return found
 
 
 FORMAT = Format("cline", "Cline and Roo Code API histories (results as text)", "record", detect, read, whole=True)

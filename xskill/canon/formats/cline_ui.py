@@ -1,6 +1,8 @@
 """Cline's ``ui_messages.json``: what the panel showed, one list of ``{ts, type: say|ask, say|ask: KIND, text}``.
 
 Only what was shown is there: a file that was read has its path and not its content.
+
+Outcome: none; ``completion_result`` is the claim. Lost, and counted: drafts, requests, other notices.
 """
 
 from __future__ import annotations

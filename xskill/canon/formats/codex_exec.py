@@ -2,6 +2,8 @@
 
 An item is written when it starts, when it grows and when it ends: the last line of it holds. Item ids can begin
 anew with every turn. The prompt is not in the stream, so the task is null.
+
+Outcome: none; how the last turn ended is the claim. Lost, and counted: todo lists, notices, usage.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Goose sessions: JSON lines, a header, then messages whose parts are ``toolRequest`` and ``toolResponse``."""
+"""Goose sessions: JSON lines, a header, then messages whose parts are ``toolRequest`` and ``toolResponse``.
+
+Outcome: none. Lost: token counts; counted: parts of other kinds and what only the user was shown.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,8 @@
 kimi-code writes ``turn.prompt`` and ``context.append_loop_event`` lines; kimi-cli's wire writes ``{timestamp,
 message: {type, payload}}`` with answers in pieces; its context is a list of messages with ``_checkpoint`` lines.
 A subagent's events lie nested in the wire, with call ids that its parent uses too: it is an episode of its own.
+
+Outcome: none. Lost, and counted: requests, usage, approvals, checkpoints, compactions.
 """
 
 from __future__ import annotations

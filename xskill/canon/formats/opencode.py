@@ -2,6 +2,8 @@
 
 An export is ``{info, messages: [{info, parts}]}``; the folder holds ``session/*/ID.json``, ``message/SESSION/*.json``
 and ``part/MESSAGE/*.json`` (older: parts lie flat in ``part/``). A part of type ``tool`` is a call and its result.
+
+Outcome: none. What was reverted is a branch. Lost, and counted: files, patches, snapshots, synthetic texts.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 An observation names the action that caused it; before 0.20 events have no ids, and it follows its action. The
 resolver's ``success`` is a model's guess; ``test_result.report.resolved`` is what the tests say.
+
+Outcome: that report. Lost, and counted: system, recall and state events, errors that belong to no action.
 """
 
 from __future__ import annotations

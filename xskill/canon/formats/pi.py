@@ -3,6 +3,8 @@
 From version 2 on entries have ``id`` and ``parentId`` and make a tree whose last entry is the current one; version 1
 has neither, and the order of the lines holds. OpenClaw can name a call or the session as ``parentId``; such an entry
 follows the line before it.
+
+Outcome: none. Lost, and counted: changes of the model, compactions, custom entries, commands of the user.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ _SENDER = re.compile(
     r"(?:\[[^\]\n]*\d:\d\d[^\]\n]*\]\s*)?",
     re.S,
 )
+_LONGEST_WRAPPER = 20_000
 _STOPPED = frozenset({"error", "aborted"})
 _ERROR_STATUS = frozenset({"error", "failed", "failure"})
 
@@ -126,7 +129,8 @@ def _replay(lines: list[tuple[bool, dict[str, Any]]], extra: dict[str, Any], pla
 
 def _user(dialog: Dialog, message: dict[str, Any], place: Place) -> None:
     text = as_text(message.get("content")) or ""
-    text = _SENDER.sub("", text, count=1) if _SENDER.match(text) else text
+    wrapper = _SENDER.match(text[:_LONGEST_WRAPPER])
+    text = text[wrapper.end() :] if wrapper is not None else text
     if _COMMAND.match(text) and not dialog.steps and dialog.task is None:
         place.tally.skip("slash command of the user")
     else:

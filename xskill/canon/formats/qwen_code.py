@@ -2,6 +2,8 @@
 
 Two lines with one ``uuid`` are two parts of one message; a ``rewind`` line makes a branch of what it undoes.
 What a hook, a notification or the program itself put into the user's turn is not the user's word.
+
+Outcome: none is in the log. Lost, and counted: telemetry, titles, notifications, slash commands.
 """
 
 from __future__ import annotations
