@@ -373,3 +373,20 @@ def test_calls_in_clines_xml_keep_tags_in_their_values(tmp_path: Path) -> None:
     assert "<div><path>x</path></div>" in step["action"]
     assert step["observation"] == "Saved."
     assert step["thought"] == "easy"
+
+
+def test_results_of_qwen_without_ids_go_by_name(tmp_path: Path) -> None:
+    def line(uuid: str, parent: str | None, kind: str, *parts: dict[str, Any]) -> dict[str, Any]:
+        return {"uuid": uuid, "parentUuid": parent, "sessionId": "q", "type": kind, "message": {"parts": list(parts)}}
+
+    path = write_lines(
+        tmp_path / "q.jsonl",
+        line("1", None, "user", {"text": "Fetch both"}),
+        line("2", "1", "assistant", {"functionCall": {"name": "lamp", "args": {}}},
+             {"functionCall": {"name": "chair", "args": {}}}),
+        line("3", "2", "tool_result", {"functionResponse": {"name": "chair", "response": {"output": "oak"}}}),
+        line("4", "3", "tool_result", {"functionResponse": {"name": "lamp", "response": {"error": "gone"}}}),
+    )  # fmt: skip
+    (record,) = canon(path)
+    assert [step["observation"] for step in record["steps"]] == ["gone", "oak"]
+    assert [step.get("error", False) for step in record["steps"]] == [True, False]

@@ -14,7 +14,7 @@ from typing import Any
 from xskill.canon.formats.format import Format
 from xskill.canon.reading.content_text import as_text, join
 from xskill.canon.reading.dialog import Call, Dialog
-from xskill.canon.reading.episode import Place, RawEpisode
+from xskill.canon.reading.episode import Place, RawEpisode, RawStep
 from xskill.canon.reading.fields import at, entries, fail, word
 from xskill.canon.reading.session_tree import Repeats, Replayed, path_episodes
 
@@ -141,9 +141,25 @@ def _results(dialog: Dialog, parts: list[dict[str, Any]], outcome: Any, place: P
             answer = next((answer[key] for key in ("output", "error") if answer.get(key) is not None), answer or None)
         if answer is None and isinstance(outcome, dict):
             answer = outcome.get("resultDisplay")
-        dialog.result(word(response.get("id")) or None, as_text(answer), error=failed)
+        identity = word(response.get("id")) or None
+        step = _waiting(dialog, word(response.get("name"))) if identity is None else None
+        if step is None:
+            dialog.result(identity, as_text(answer), error=failed)
+        else:
+            step.observation, step.error = as_text(answer), failed
     if dialog.orphans > orphans:
         place.tally.skip("result without a call", dialog.orphans - orphans)
+
+
+def _waiting(dialog: Dialog, name: str) -> RawStep | None:
+    """The first call of that name in the last turn that has no result."""
+    found: RawStep | None = None
+    for step in reversed(dialog.steps):
+        if step.turn != dialog.steps[-1].turn:
+            break
+        if step.kind == "call" and step.name == name and step.observation is None:
+            found = step
+    return found
 
 
 def _user(dialog: Dialog, value: dict[str, Any], parts: list[dict[str, Any]], place: Place) -> None:
