@@ -70,7 +70,7 @@ def read(name: str) -> list[dict[str, Any]]:
     return canon(log(f"wild_a/{name}"))
 
 
-def told(totals: Totals) -> int:
+def n_skipped(totals: Totals) -> int:
     return sum(sum(tally.skipped.values()) for tally in totals.tallies.values())
 
 
@@ -118,8 +118,8 @@ def test_a_cline_task_is_named_by_its_folder(tmp_path: Path) -> None:
         (tmp_path / task).mkdir()
         text = log("wild_a/cline_api.json").read_text()
         (tmp_path / task / "api_conversation_history.json").write_text(text)
-    made = canon(*sorted(tmp_path.glob("*/*.json")))
-    assert len({record["id"] for record in made}) == 2
+    added = canon(*sorted(tmp_path.glob("*/*.json")))
+    assert len({record["id"] for record in added}) == 2
 
 
 def test_codex_exec_declines_and_what_never_ended_have_no_result() -> None:
@@ -252,7 +252,7 @@ def lines_of(name: str) -> list[str]:
 def told_and_kept(path: Path) -> tuple[list[tuple[int, int, int, int]], int, int]:
     totals, bad = Totals(), list[BadRecord]()
     records = canon(path, totals=totals, bad=bad)
-    return [counts(record) for record in records], told(totals), len(bad)
+    return [counts(record) for record in records], n_skipped(totals), len(bad)
 
 
 @pytest.mark.parametrize("name", LINES)
@@ -348,8 +348,8 @@ def test_a_record_of_a_document_written_twice_swapped_or_dropped_is_told(name: s
             assert after([*records[: index + 1], *records[index:]])[0] == kept, index
         if index:
             moved = [*records[: index - 1], records[index], records[index - 1], *records[index + 1 :]]
-            made, more, _ = after(moved)
-            assert made == kept or more > skipped or sum(map(sum, made)) >= sum(map(sum, kept)) - 1, index
+            added, more, _ = after(moved)
+            assert added == kept or more > skipped or sum(map(sum, added)) >= sum(map(sum, kept)) - 1, index
         if len(records) > 1:
             after([*records[:index], *records[index + 1 :]])
 

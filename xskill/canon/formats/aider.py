@@ -193,16 +193,16 @@ def _answer(dialog: Dialog, turn: _Turn) -> None:
         calls.append(Call(None, "edit", {"path": next(iter(edits), None), "edit": "\n".join(edits.values()) or None}))
         errors.append(True)
     if not calls:
-        made = dialog.agent(text)
-        if made and turn.said:
-            made[0].extra = {"aider": "\n".join(turn.said)}
+        added = dialog.agent(text)
+        if added and turn.said:
+            added[0].extra = {"aider": "\n".join(turn.said)}
         return
-    made = dialog.agent(rest, calls)
+    added = dialog.agent(rest, calls)
     said = "\n".join(line for line in turn.said).strip()
-    for step, is_error in zip(made, errors, strict=True):
+    for step, is_error in zip(added, errors, strict=True):
         step.error = is_error
         step.observation = f"Applied edit to {step.arguments['path']}"
-    made[-1].observation = said
+    added[-1].observation = said
 
 
 def _of_file(edits: dict[str, str], file: str) -> str | None:

@@ -56,12 +56,12 @@ def read(record: Any, place: Place) -> Iterator[RawEpisode]:
                 last.extra = {**(last.extra or {}), "model_failed": failure}
             continue
         calls = [Call(None, next(iter(one)), next(iter(one.values()))) for one in actions]
-        made = dialog.agent(None, calls, thought=_thought(as_mapping(output)))
+        added = dialog.agent(None, calls, thought=_thought(as_mapping(output)))
         elements = items(at(step, "state.interacted_element"), "state.interacted_element")
         url = at(step, "state.url")
         if isinstance(url, str) and url:
-            made[0].extra = {"url": url}
-        for position, call in enumerate(made):
+            added[0].extra = {"url": url}
+        for position, call in enumerate(added):
             element = as_mapping(elements[position]) if position < len(elements) else {}
             call.role = (word(element.get("tag_name")) or word(element.get("node_name"))).lower() or None
             if position < len(results):
@@ -75,10 +75,10 @@ def read(record: Any, place: Place) -> Iterator[RawEpisode]:
                 claim = as_text(at(call.arguments, "text")) or claim
                 if isinstance(at(call.arguments, "success"), bool):
                     extra["claimed_success"] = call.arguments["success"]
-        if len(results) < len(made):
-            place.tally.skip("action without a result", len(made) - len(results))
-        elif len(results) > len(made):
-            place.tally.skip("result without an action", len(results) - len(made))
+        if len(results) < len(added):
+            place.tally.skip("action without a result", len(added) - len(results))
+        elif len(results) > len(added):
+            place.tally.skip("result without an action", len(results) - len(added))
     if not dialog.steps:
         place.tally.skip("history without an action")
         return

@@ -154,8 +154,8 @@ def _agent(dialog: Dialog, lines: list[dict[str, Any]], seen: set[str], place: P
         else:
             texts.append(as_text([part]))
     seen.discard("")
-    made = dialog.agent(join(*texts), calls, thought=join(*thoughts))
-    if not made and any(thoughts):
+    added = dialog.agent(join(*texts), calls, thought=join(*thoughts))
+    if not added and any(thoughts):
         place.tally.skip("thought without an action")
 
 

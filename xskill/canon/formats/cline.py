@@ -134,11 +134,11 @@ class _Session:
         text = _THINKING.sub("", text).strip()
         if not calls:
             text, calls = _xml_calls(text)
-        made = self.dialog.agent(text, calls, thought=join(*thoughts))
-        if not made and any(thoughts):
+        added = self.dialog.agent(text, calls, thought=join(*thoughts))
+        if not added and any(thoughts):
             self.place.tally.skip("thought without an action")
-        self.waiting = [step for step in made if step.kind == "call"] or self.waiting
-        for step in made:
+        self.waiting = [step for step in added if step.kind == "call"] or self.waiting
+        for step in added:
             if step.name == "attempt_completion" and isinstance(step.arguments, dict):
                 self.claim = as_text(step.arguments.get("result")) or self.claim
 
@@ -225,7 +225,7 @@ def _xml_calls(text: str) -> tuple[str, list[Call]]:
 
 
 def _parameters(inner: str) -> dict[str, str]:
-    found: dict[str, str] = {}
+    parsed: dict[str, str] = {}
     position = 0
     while (opened := _OPEN.search(inner, position)) is not None:
         closing = f"</{opened[1]}>"
@@ -233,9 +233,9 @@ def _parameters(inner: str) -> dict[str, str]:
         if end < opened.end():
             position = opened.end()
             continue
-        found[opened[1]] = inner[opened.end() : end]
+        parsed[opened[1]] = inner[opened.end() : end]
         position = end + len(closing)
-    return found
+    return parsed
 
 
 FORMAT = Format("cline", "Cline and Roo Code API histories (results as text)", "record", detect, read, whole=True)

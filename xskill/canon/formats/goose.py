@@ -103,10 +103,10 @@ class _Session:
         if role == "user":
             self.dialog.user(join(*texts))
             return
-        made = self.dialog.agent(join(*texts), calls, thought=join(*thoughts))
+        added = self.dialog.agent(join(*texts), calls, thought=join(*thoughts))
         for identity, _ in failed:
             self.dialog.mark_failed(identity or "")
-        if not made and any(thoughts):
+        if not added and any(thoughts):
             place.tally.skip("thought without an action")
 
     def episode(self, place: Place) -> Iterator[RawEpisode]:

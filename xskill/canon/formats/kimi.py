@@ -160,8 +160,8 @@ class _Session:
             thoughts = [as_text(part.get("think")) for part in entries(parts) if part.get("type") == "think"]
             texts = [as_text([part]) for part in parts if at(part, "type") != "think" and at(part, "text") is not None]
             calls = [read_call(call) for call in message.get("tool_calls") or ()]
-            made = [Call(call.id, call.name, call_arguments(call.arguments)) for call in calls]
-            self.dialog.agent(join(*texts), made, thought=join(*thoughts))
+            added = [Call(call.id, call.name, call_arguments(call.arguments)) for call in calls]
+            self.dialog.agent(join(*texts), added, thought=join(*thoughts))
         elif role == "tool":
             failed = bool(text and _ERROR.match(text))
             self._give(word(message.get("tool_call_id")) or None, text, failed)
@@ -171,8 +171,8 @@ class _Session:
     def end(self) -> None:
         """The step is over: what was gathered becomes a turn."""
         calls = [Call(identity, name, call_arguments(arguments)) for identity, name, arguments in self._calls]
-        made = self.dialog.agent(join(*self._texts), calls, thought=join(*self._thoughts))
-        if not made and any(self._thoughts):
+        added = self.dialog.agent(join(*self._texts), calls, thought=join(*self._thoughts))
+        if not added and any(self._thoughts):
             self.place.tally.skip("thought without an action")
         self._texts, self._thoughts, self._calls = [], [], []
         results, self._results = self._results, []

@@ -102,11 +102,11 @@ def _loaded(folder: Path, place: Place) -> Iterator[tuple[Path, dict[str, Any]]]
 
 def _by_owner(folder: Path, key: str, place: Place) -> dict[str, list[dict[str, Any]]]:
     """Records by what they belong to: their field says it, else the folder they lie in."""
-    found: dict[str, list[dict[str, Any]]] = {}
+    parsed: dict[str, list[dict[str, Any]]] = {}
     for file, value in _loaded(folder, place):
         owner = word(value.get(key)) or (file.parent.name if file.parent != folder else "")
-        found.setdefault(owner, []).append(value)
-    return found
+        parsed.setdefault(owner, []).append(value)
+    return parsed
 
 
 def _time(value: dict[str, Any]) -> float:
@@ -203,10 +203,10 @@ def _agent(dialog: Dialog, info: dict[str, Any], parts: list[dict[str, Any]], pl
     calls: list[dict[str, Any]] = []
 
     def flush() -> None:
-        made = dialog.agent(join(*texts), [_call(part) for part in calls], thought=join(*thoughts))
-        for step, part in zip(made, calls, strict=False):
+        added = dialog.agent(join(*texts), [_call(part) for part in calls], thought=join(*thoughts))
+        for step, part in zip(added, calls, strict=False):
             step.observation, step.error = _outcome(part)
-        if not made and any(thoughts):
+        if not added and any(thoughts):
             place.tally.skip("thought without an action")
         texts.clear()
         thoughts.clear()

@@ -153,13 +153,13 @@ def _agent(dialog: Dialog, message: dict[str, Any], place: Place) -> None:
         else:
             texts.append(as_text([part]))
     stopped = word(message.get("stopReason"))
-    made = dialog.agent(join(*texts), calls, thought=join(*thoughts))
+    added = dialog.agent(join(*texts), calls, thought=join(*thoughts))
     if stopped in _STOPPED:
-        if made and not calls:
-            made[0].extra = {"stopped": stopped}
-        elif not made:
+        if added and not calls:
+            added[0].extra = {"stopped": stopped}
+        elif not added:
             place.tally.skip(f"answer that ended with {stopped}")
-    elif not made:
+    elif not added:
         place.tally.skip("empty message of the agent")
 
 

@@ -121,8 +121,8 @@ def _agent(dialog: Dialog, parts: list[dict[str, Any]], place: Place) -> None:
             (thoughts if part.get("thought") is True else texts).append(part["text"])
         elif part:
             place.tally.skip(f"{next(iter(part))} part")
-    made = dialog.agent(join(*texts), calls, thought=join(*thoughts))
-    if not made and any(thoughts):
+    added = dialog.agent(join(*texts), calls, thought=join(*thoughts))
+    if not added and any(thoughts):
         place.tally.skip("thought without an action")
 
 
@@ -153,13 +153,13 @@ def _results(dialog: Dialog, parts: list[dict[str, Any]], outcome: Any, place: P
 
 def _waiting(dialog: Dialog, name: str) -> RawStep | None:
     """The first call of that name in the last turn that has no result."""
-    found: RawStep | None = None
+    match: RawStep | None = None
     for step in reversed(dialog.steps):
         if step.turn != dialog.steps[-1].turn:
             break
         if step.kind == "call" and step.name == name and step.observation is None:
-            found = step
-    return found
+            match = step
+    return match
 
 
 def _user(dialog: Dialog, value: dict[str, Any], parts: list[dict[str, Any]], place: Place) -> None:

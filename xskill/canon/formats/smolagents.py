@@ -87,10 +87,10 @@ def _act(dialog: Dialog, item: dict[str, Any], plans: list[str | None]) -> str |
         calls.append(Call(None, "python_interpreter", item["code_action"]))
     output = as_text(item.get("model_output", item.get("llm_output"))) or ""
     text = _CODE.sub("", output).strip() if calls else output
-    made = dialog.agent(text, calls, thought=join(*plans))
-    if not made:
+    added = dialog.agent(text, calls, thought=join(*plans))
+    if not added:
         return None
-    last = made[-1]
+    last = added[-1]
     error = item.get("error")
     if error:
         last.error = True

@@ -31,10 +31,10 @@ def session_folder(place: Place) -> str | None:
     """
     above = place.path.resolve().parts[-5:-1] if place.path is not None else ()
     for index in range(len(above) - 1, -1, -1):
-        found = _ID.search(above[index])
-        if found is not None:
+        match = _ID.search(above[index])
+        if match is not None:
             between = [part for part in above[index + 1 :] if _AGENT.fullmatch(part)]
-            return "/".join([found[0], *between])
+            return "/".join([match[0], *between])
     return None
 
 
