@@ -5,7 +5,7 @@ CONSTRAINTS := constraints.txt
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS)
 PYTEST = $(BIN)/python -m pytest
 
-.PHONY: demo test lint bench clean test-slow test-browser test-env test-trainers test-llm evolve
+.PHONY: demo test lint bench docs clean test-slow test-browser test-env test-trainers test-llm evolve
 
 demo: .venv/ready
 	$(BIN)/xskill canon sample_data/*.jsonl.gz | $(BIN)/xskill mine | $(BIN)/xskill tree show --top 12
@@ -20,6 +20,11 @@ lint: .venv/dev
 
 bench: .venv/dev
 	$(BIN)/python -m bench
+
+# The references are written out of the code first; nothing is fetched, and a broken link or a warning stops it.
+docs: .venv/docs
+	$(BIN)/python docs/generate.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 # Suites that need minutes, or more than pip can bring. What is missing is a skipped test, and said.
 
@@ -65,6 +70,10 @@ evolve: .venv-env/ready
 	$(PIP) -e '.[dev]'
 	@touch $@
 
+.venv/docs: .venv/ready
+	$(PIP) -e '.[docs]'
+	@touch $@
+
 .venv-env/ready: BIN := .venv-env/bin
 .venv-env/ready: .venv-env/python pyproject.toml
 	.venv-env/bin/python -m pip install --quiet --disable-pip-version-check -e '.[dev,scienceworld,alfworld,textworld]'
@@ -82,5 +91,5 @@ evolve: .venv-env/ready
 
 clean:
 	rm -rf .venv .venv-env .venv-trainers dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis bench/out \
-		demo build
+		demo build site
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
