@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from xskill.canon.formats.format import Format
 from xskill.canon.reading.content_text import join
-from xskill.canon.reading.dialog import Call, Dialog
+from xskill.canon.reading.dialog import Dialog, ToolCall
 from xskill.canon.reading.episode import Place, RawEpisode
 from xskill.canon.reading.session_tree import Replayed, one_path
 
@@ -184,13 +184,15 @@ def _answer(dialog: Dialog, turn: _Turn) -> None:
     applied = [match["file"].strip() for line in turn.said if (match := _APPLIED.match(line))]
     failed = any(_FAILED.match(line.strip()) for line in turn.said)
     missed = [match["file"].strip() for line in turn.said if (match := _MISMATCH.search(line))]
-    calls: list[Call] = []
+    calls: list[ToolCall] = []
     errors: list[bool] = []
     for file, is_error in [*((one, False) for one in applied), *((one, True) for one in dict.fromkeys(missed))]:
-        calls.append(Call(None, "edit", {"path": file, "edit": _of_file(edits, file)}))
+        calls.append(ToolCall(None, "edit", {"path": file, "edit": _of_file(edits, file)}))
         errors.append(is_error)
     if failed and not missed:
-        calls.append(Call(None, "edit", {"path": next(iter(edits), None), "edit": "\n".join(edits.values()) or None}))
+        calls.append(
+            ToolCall(None, "edit", {"path": next(iter(edits), None), "edit": "\n".join(edits.values()) or None})
+        )
         errors.append(True)
     if not calls:
         added = dialog.agent(text)

@@ -13,7 +13,7 @@ from typing import Any
 
 from xskill.canon.formats.format import Format
 from xskill.canon.reading.content_text import as_text, join
-from xskill.canon.reading.dialog import Call, Dialog
+from xskill.canon.reading.dialog import Dialog, ToolCall
 from xskill.canon.reading.episode import Place, RawEpisode
 from xskill.canon.reading.fields import as_mapping, at, entry, items, mapping, string, word
 from xskill.canon.reading.session_tree import Repeats
@@ -55,7 +55,7 @@ def read(record: Any, place: Place) -> Iterator[RawEpisode]:
                 last = dialog.steps[-1]
                 last.extra = {**(last.extra or {}), "model_failed": failure}
             continue
-        calls = [Call(None, next(iter(one)), next(iter(one.values()))) for one in actions]
+        calls = [ToolCall(None, next(iter(one)), next(iter(one.values()))) for one in actions]
         added = dialog.agent(None, calls, thought=_thought(as_mapping(output)))
         elements = items(at(step, "state.interacted_element"), "state.interacted_element")
         url = at(step, "state.url")

@@ -16,7 +16,7 @@ from typing import Any
 from xskill.canon.formats.format import Format
 from xskill.canon.reading.chat import read_call
 from xskill.canon.reading.content_text import as_text, join
-from xskill.canon.reading.dialog import Call, Dialog, call_arguments
+from xskill.canon.reading.dialog import Dialog, ToolCall, call_arguments
 from xskill.canon.reading.episode import Place, RawEpisode
 from xskill.canon.reading.fields import as_mapping, at, fail, word
 from xskill.canon.reading.session_tree import Repeats
@@ -137,7 +137,7 @@ def _episode(thread: _Thread, prompts: dict[str, str], place: Place) -> Iterator
 def _agent(dialog: Dialog, lines: list[dict[str, Any]], seen: set[str], place: Place) -> None:
     texts: list[str | None] = []
     thoughts: list[str | None] = []
-    calls: list[Call] = []
+    calls: list[ToolCall] = []
     repeats = Repeats()
     for part in (part for line in lines for part in _parts(line)):
         kind = word(part.get("type"))
@@ -145,7 +145,7 @@ def _agent(dialog: Dialog, lines: list[dict[str, Any]], seen: set[str], place: P
             place.tally.skip("part written twice")
         elif kind in ("tool_use", "server_tool_use"):
             call = read_call(part, "message.content")
-            calls.append(Call(call.id, call.name, call_arguments(call.arguments)))
+            calls.append(ToolCall(call.id, call.name, call_arguments(call.arguments)))
             seen.add(call.id or "")
         elif kind == "thinking":
             thoughts.append(as_text(part.get("thinking")))

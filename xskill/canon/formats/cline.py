@@ -16,7 +16,7 @@ from typing import Any
 from xskill.canon.formats.format import Format
 from xskill.canon.reading.chat import read_call
 from xskill.canon.reading.content_text import as_text, join
-from xskill.canon.reading.dialog import Call, Dialog, call_arguments
+from xskill.canon.reading.dialog import Dialog, ToolCall, call_arguments
 from xskill.canon.reading.episode import Place, RawEpisode, RawStep
 from xskill.canon.reading.fields import at, items, mapping, word
 from xskill.canon.reading.session_tree import Repeats, session_folder
@@ -117,12 +117,12 @@ class _Session:
         """A message of the agent: its calls are blocks, or XML in its text."""
         texts: list[str | None] = []
         thoughts: list[str | None] = []
-        calls: list[Call] = []
+        calls: list[ToolCall] = []
         for part in parts:
             kind = word(part.get("type"))
             if kind == "tool_use":
                 call = read_call(part, "content")
-                calls.append(Call(call.id, call.name, call_arguments(call.arguments)))
+                calls.append(ToolCall(call.id, call.name, call_arguments(call.arguments)))
             elif kind in ("thinking", "reasoning"):
                 thoughts.append(as_text(part.get("thinking") or part.get("text")))
             elif kind == "redacted_thinking":
@@ -207,9 +207,9 @@ def _values(arguments: Any) -> set[str]:
     return {value for value in arguments.values() if isinstance(value, str)} if isinstance(arguments, dict) else set()
 
 
-def _xml_calls(text: str) -> tuple[str, list[Call]]:
+def _xml_calls(text: str) -> tuple[str, list[ToolCall]]:
     """Calls that a model without native ones writes as XML; and what is left of the text."""
-    calls: list[Call] = []
+    calls: list[ToolCall] = []
     rest: list[str] = []
     end = position = 0
     while (opened := _OPEN.search(text, position)) is not None:
@@ -218,7 +218,7 @@ def _xml_calls(text: str) -> tuple[str, list[Call]]:
         if close < 0:
             position = opened.end()
             continue
-        calls.append(Call(None, name, _parameters(text[opened.end() : close])))
+        calls.append(ToolCall(None, name, _parameters(text[opened.end() : close])))
         rest.append(text[end : opened.start()])
         end = position = close + len(name) + 3
     return "".join([*rest, text[end:]]).strip(), calls

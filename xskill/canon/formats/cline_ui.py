@@ -13,7 +13,7 @@ from typing import Any
 from xskill.canon.formats.cline import task_identity
 from xskill.canon.formats.format import Format
 from xskill.canon.reading.content_text import as_text, join, loads_maybe
-from xskill.canon.reading.dialog import Call, Dialog
+from xskill.canon.reading.dialog import Dialog, ToolCall
 from xskill.canon.reading.episode import Place, RawEpisode, RawStep
 from xskill.canon.reading.fields import as_mapping, items, mapping, word
 from xskill.canon.reading.session_tree import Repeats
@@ -125,7 +125,7 @@ class _Panel:
 
     def _call(self, name: str, arguments: Any, observation: str | None) -> None:
         thought = join(*self.thoughts)
-        self.last = self.dialog.agent(join(*self.texts), [Call(None, name, arguments)], thought=thought)[0]
+        self.last = self.dialog.agent(join(*self.texts), [ToolCall(None, name, arguments)], thought=thought)[0]
         self.last.observation = observation
         self.texts, self.thoughts = [], []
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from xskill.canon.formats.format import Format
 from xskill.canon.reading.content_text import as_text, join
-from xskill.canon.reading.dialog import Call, Dialog, call_arguments
+from xskill.canon.reading.dialog import Dialog, ToolCall, call_arguments
 from xskill.canon.reading.episode import Place, RawEpisode
 from xskill.canon.reading.fields import as_mapping, at, fail, word
 
@@ -145,7 +145,7 @@ class _Thread:
                     else:
                         place.tally.skip(f"{self.items[index].kind} item beside calls")
                     index += 1
-                calls = [Call(None, *_call(one)) for one in together]
+                calls = [ToolCall(None, *_call(one)) for one in together]
                 for step, one in zip(dialog.agent(join(*texts), calls, thought=join(*thoughts)), together, strict=True):
                     step.observation, step.error = _outcome(one)
                 texts, thoughts = [], []

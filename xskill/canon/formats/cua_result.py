@@ -14,7 +14,7 @@ from typing import Any
 
 from xskill.canon.formats.format import Format
 from xskill.canon.reading.content_text import as_text, loads_maybe
-from xskill.canon.reading.dialog import Call, Dialog
+from xskill.canon.reading.dialog import Dialog, ToolCall
 from xskill.canon.reading.episode import Place, RawEpisode, RawStep
 from xskill.canon.reading.fields import as_mapping, entry, items, needed, string
 
@@ -79,7 +79,7 @@ def _answer(dialog: Dialog, answer: str, place: Place) -> None:
     listed = literal(text)
     listed = [listed] if isinstance(listed, dict) else listed
     if isinstance(listed, list) and listed and all(isinstance(call, dict) and _name(call) for call in listed):
-        dialog.agent(thought, [Call(None, _name(call), _arguments(call)) for call in listed])
+        dialog.agent(thought, [ToolCall(None, _name(call), _arguments(call)) for call in listed])
     elif text:
         dialog.steps.append(RawStep(text, thought=thought, turn=dialog.turn))
         dialog.turn += 1

@@ -10,7 +10,7 @@ from typing import Any
 
 from xskill.canon.formats.format import Format
 from xskill.canon.reading.content_text import as_text, join
-from xskill.canon.reading.dialog import Call, Dialog
+from xskill.canon.reading.dialog import Dialog, ToolCall
 from xskill.canon.reading.episode import Place, RawEpisode
 from xskill.canon.reading.fields import as_mapping, at, fail, word
 from xskill.canon.reading.session_tree import Repeats
@@ -77,7 +77,7 @@ class _Session:
             return
         texts: list[str | None] = []
         thoughts: list[str | None] = []
-        calls: list[Call] = []
+        calls: list[ToolCall] = []
         failed: list[tuple[str | None, str | None]] = []
         for part in parts:
             part = as_mapping(part)
@@ -128,7 +128,7 @@ class _Session:
         )
 
 
-def _request(part: dict[str, Any]) -> tuple[Call, str | None]:
+def _request(part: dict[str, Any]) -> tuple[ToolCall, str | None]:
     """The call; and the error, of one that Goose could not parse."""
     call = as_mapping(part.get("toolCall"))
     value = call.get("value") if "value" in call else call
@@ -136,7 +136,7 @@ def _request(part: dict[str, Any]) -> tuple[Call, str | None]:
     bad = as_text(call.get("error")) if call.get("status") == "error" or call.get("error") else None
     name = word(value.get("name")) or "unparsed_call"
     arguments = value.get("arguments") if bad is None or value.get("name") else {"error": bad}
-    return Call(word(part.get("id")) or None, name, arguments), bad
+    return ToolCall(word(part.get("id")) or None, name, arguments), bad
 
 
 def _response(result: dict[str, Any]) -> tuple[str | None, bool]:

@@ -16,7 +16,7 @@ from typing import Any
 from xskill.canon.formats.format import Format
 from xskill.canon.reading.chat import read_call
 from xskill.canon.reading.content_text import as_text, join
-from xskill.canon.reading.dialog import Call, Dialog, call_arguments
+from xskill.canon.reading.dialog import Dialog, ToolCall, call_arguments
 from xskill.canon.reading.episode import Place, RawEpisode
 from xskill.canon.reading.fields import as_mapping, at, entries, fail, word
 from xskill.canon.reading.session_tree import Repeats, session_folder
@@ -160,7 +160,7 @@ class _Session:
             thoughts = [as_text(part.get("think")) for part in entries(parts) if part.get("type") == "think"]
             texts = [as_text([part]) for part in parts if at(part, "type") != "think" and at(part, "text") is not None]
             calls = [read_call(call) for call in message.get("tool_calls") or ()]
-            added = [Call(call.id, call.name, call_arguments(call.arguments)) for call in calls]
+            added = [ToolCall(call.id, call.name, call_arguments(call.arguments)) for call in calls]
             self.dialog.agent(join(*texts), added, thought=join(*thoughts))
         elif role == "tool":
             failed = bool(text and _ERROR.match(text))
@@ -170,7 +170,7 @@ class _Session:
 
     def end(self) -> None:
         """The step is over: what was gathered becomes a turn."""
-        calls = [Call(identity, name, call_arguments(arguments)) for identity, name, arguments in self._calls]
+        calls = [ToolCall(identity, name, call_arguments(arguments)) for identity, name, arguments in self._calls]
         added = self.dialog.agent(join(*self._texts), calls, thought=join(*self._thoughts))
         if not added and any(self._thoughts):
             self.place.tally.skip("thought without an action")

@@ -15,7 +15,7 @@ from typing import Any
 
 from xskill.canon.formats.format import Format
 from xskill.canon.reading.content_text import as_text, join
-from xskill.canon.reading.dialog import Call, Dialog
+from xskill.canon.reading.dialog import Dialog, ToolCall
 from xskill.canon.reading.episode import Place, RawEpisode
 from xskill.canon.reading.fields import as_mapping, at, entry, fail, items, mapping, word
 from xskill.canon.reading.json_text import parse
@@ -240,8 +240,8 @@ def _agent(dialog: Dialog, info: dict[str, Any], parts: list[dict[str, Any]], pl
             place.tally.skip(f"message that ended with {name}")
 
 
-def _call(part: dict[str, Any]) -> Call:
-    return Call(None, word(part.get("tool")) or "unknown", at(part, "state.input"))
+def _call(part: dict[str, Any]) -> ToolCall:
+    return ToolCall(None, word(part.get("tool")) or "unknown", at(part, "state.input"))
 
 
 def _outcome(part: dict[str, Any]) -> tuple[str | None, bool]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from xskill.canon.formats.format import Format
 from xskill.canon.reading.content_text import as_text, join
-from xskill.canon.reading.dialog import Call, Dialog
+from xskill.canon.reading.dialog import Dialog, ToolCall
 from xskill.canon.reading.episode import Place, RawEpisode
 from xskill.canon.reading.fields import as_mapping, at, fail, items, string, word
 
@@ -129,7 +129,7 @@ def _replay(events: list[Any], place: Place) -> tuple[Dialog, str | None]:
             claim = as_text(args.get("final_thought")) or thought or as_text(args.get("message")) or kind
             arguments = {"message": as_text(args.get("final_thought")) or thought}
             reason = thought if args.get("final_thought") else None
-            dialog.agent(None, [Call(identity, kind, arguments)], thought=join(*thoughts, reason))
+            dialog.agent(None, [ToolCall(identity, kind, arguments)], thought=join(*thoughts, reason))
             thoughts = []
         elif kind in _CALLS:
             step = dialog.agent(None, [_call(kind, identity, args)], thought=join(*thoughts, thought))[0]
@@ -146,13 +146,13 @@ def _replay(events: list[Any], place: Place) -> tuple[Dialog, str | None]:
     return dialog, claim
 
 
-def _call(kind: str, identity: str | None, args: dict[str, Any]) -> Call:
+def _call(kind: str, identity: str | None, args: dict[str, Any]) -> ToolCall:
     if kind == "call_tool_mcp":
-        return Call(identity, word(args.get("name")) or kind, args.get("arguments"))
+        return ToolCall(identity, word(args.get("name")) or kind, args.get("arguments"))
     kept = {key: value for key, value in args.items() if key not in _SETTINGS and value not in (None, "", [], {})}
     if kind in ("read", "edit") and (kept.get("start"), kept.get("end")) in ((0, -1), (1, -1)):
         kept.pop("start"), kept.pop("end")
-    return Call(identity, "execute_bash" if kind == "run" else kind, kept)
+    return ToolCall(identity, "execute_bash" if kind == "run" else kind, kept)
 
 
 def _observe(dialog: Dialog, event: dict[str, Any], has_ids: bool, quiet: set[Any], place: Place) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 from xskill.canon.formats.format import Format
 from xskill.canon.reading.content_text import as_text, join, loads_maybe
-from xskill.canon.reading.dialog import Call, Dialog
+from xskill.canon.reading.dialog import Dialog, ToolCall
 from xskill.canon.reading.episode import Place, RawEpisode
 from xskill.canon.reading.fields import as_mapping, at, fail, word
 from xskill.canon.reading.session_tree import Repeats, Replayed, path_episodes
@@ -140,14 +140,14 @@ def _user(dialog: Dialog, message: dict[str, Any], place: Place) -> None:
 def _agent(dialog: Dialog, message: dict[str, Any], place: Place) -> None:
     texts: list[str | None] = []
     thoughts: list[str | None] = []
-    calls: list[Call] = []
+    calls: list[ToolCall] = []
     content = message.get("content")
     for part in content if isinstance(content, list) else [content]:
         if not isinstance(part, dict):
             texts.append(as_text(part))
         elif part.get("type") == "toolCall":
             arguments = part.get("arguments", part.get("partialJson"))
-            calls.append(Call(word(part.get("id")) or None, word(part.get("name")) or "unknown", arguments))
+            calls.append(ToolCall(word(part.get("id")) or None, word(part.get("name")) or "unknown", arguments))
         elif part.get("type") == "thinking":
             thoughts.append(as_text(part.get("thinking")))
         else:

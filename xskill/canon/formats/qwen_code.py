@@ -13,7 +13,7 @@ from typing import Any
 
 from xskill.canon.formats.format import Format
 from xskill.canon.reading.content_text import as_text, join
-from xskill.canon.reading.dialog import Call, Dialog
+from xskill.canon.reading.dialog import Dialog, ToolCall
 from xskill.canon.reading.episode import Place, RawEpisode, RawStep
 from xskill.canon.reading.fields import at, entries, fail, word
 from xskill.canon.reading.session_tree import Repeats, Replayed, path_episodes
@@ -112,11 +112,11 @@ def _replay(lines: list[tuple[bool, int, dict[str, Any]]], place: Place) -> Repl
 def _agent(dialog: Dialog, parts: list[dict[str, Any]], place: Place) -> None:
     texts: list[str | None] = []
     thoughts: list[str | None] = []
-    calls: list[Call] = []
+    calls: list[ToolCall] = []
     for part in parts:
         call = part.get("functionCall")
         if isinstance(call, dict):
-            calls.append(Call(word(call.get("id")) or None, word(call.get("name")) or "unknown", call.get("args")))
+            calls.append(ToolCall(word(call.get("id")) or None, word(call.get("name")) or "unknown", call.get("args")))
         elif isinstance(part.get("text"), str):
             (thoughts if part.get("thought") is True else texts).append(part["text"])
         elif part:

@@ -14,7 +14,7 @@ from typing import Any
 from xskill.canon.formats.format import Format
 from xskill.canon.reading.chat import read_call
 from xskill.canon.reading.content_text import as_text, join
-from xskill.canon.reading.dialog import Call, Dialog, call_arguments
+from xskill.canon.reading.dialog import Dialog, ToolCall, call_arguments
 from xskill.canon.reading.episode import Place, RawEpisode
 from xskill.canon.reading.fields import as_mapping, at, items, mapping
 
@@ -79,12 +79,12 @@ def read(record: Any, place: Place) -> Iterator[RawEpisode]:
 def _act(dialog: Dialog, item: dict[str, Any], plans: list[str | None]) -> str | None:
     """Add a step; returns the final answer, of one that gives it."""
     listed = item.get("tool_calls") or ([item["tool_call"]] if item.get("tool_call") else [])
-    calls: list[Call] = []
+    calls: list[ToolCall] = []
     for call in items(listed, "tool_calls"):
         one = read_call(call)
-        calls.append(Call(one.id, one.name, call_arguments(one.arguments)))
+        calls.append(ToolCall(one.id, one.name, call_arguments(one.arguments)))
     if not calls and item.get("code_action"):
-        calls.append(Call(None, "python_interpreter", item["code_action"]))
+        calls.append(ToolCall(None, "python_interpreter", item["code_action"]))
     output = as_text(item.get("model_output", item.get("llm_output"))) or ""
     text = _CODE.sub("", output).strip() if calls else output
     added = dialog.agent(text, calls, thought=join(*plans))

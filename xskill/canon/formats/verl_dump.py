@@ -14,7 +14,7 @@ from typing import Any
 
 from xskill.canon.formats.format import Format
 from xskill.canon.reading.content_text import as_text, join, loads_maybe
-from xskill.canon.reading.dialog import Call, Dialog
+from xskill.canon.reading.dialog import Dialog, ToolCall
 from xskill.canon.reading.episode import Place, RawEpisode
 from xskill.canon.reading.fields import entry, number, string
 
@@ -79,7 +79,7 @@ def _answer(dialog: Dialog, text: str, place: Place) -> None:
     for written in _CALL.findall(body):
         call = loads_maybe(written.strip())
         if isinstance(call, dict) and isinstance(call.get("name"), str):
-            calls.append(Call(None, call["name"], call.get("arguments", call.get("parameters"))))
+            calls.append(ToolCall(None, call["name"], call.get("arguments", call.get("parameters"))))
         else:
             place.tally.skip("calls that cannot be read")
     said = _RESPONSE.sub("", _CALL.sub("", body)).strip()

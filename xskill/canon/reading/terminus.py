@@ -15,8 +15,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from xskill.canon.reading.content_text import as_text, join
-from xskill.canon.reading.dialog import Call, Dialog
-from xskill.canon.reading.episode import Tally
+from xskill.canon.reading.dialog import Dialog, ToolCall
+from xskill.canon.reading.episode import SourceTally
 from xskill.canon.reading.fields import as_mapping
 
 _TASK = re.compile(r"Task Description:\s*\n(.*?)(?=\n\s*\n?(?:The )?[Cc]urrent terminal state:|\Z)", re.S)
@@ -38,7 +38,7 @@ def is_answer(text: str | None) -> bool:
     return _read(text or "") is not None
 
 
-def add_turns(dialog: Dialog, turns: Iterable[tuple[str | None, str | None]], tally: Tally) -> bool:
+def add_turns(dialog: Dialog, turns: Iterable[tuple[str | None, str | None]], tally: SourceTally) -> bool:
     """Feed pairs of prompt and answer into the dialog.
 
     The first prompt is the task, any further one what came of the answer before it.
@@ -67,7 +67,7 @@ def _prompt(dialog: Dialog, prompt: str) -> None:
     last.observation = seen if last.observation is None else join(last.observation, seen)
 
 
-def _answer(dialog: Dialog, answer: str, tally: Tally) -> bool:
+def _answer(dialog: Dialog, answer: str, tally: SourceTally) -> bool:
     thinking = _THINK.match(answer)
     read = _read(answer)
     if read is None:
@@ -75,10 +75,10 @@ def _answer(dialog: Dialog, answer: str, tally: Tally) -> bool:
             step.error = True  # the harness asks for it again
         tally.skip(BAD)
         return False
-    calls = [Call(None, "bash_command", command) for command in read.get("commands", ())]
+    calls = [ToolCall(None, "bash_command", command) for command in read.get("commands", ())]
     complete = any(read.get(key) is True for key in _ENDS)
     if complete:
-        calls.append(Call(None, "mark_task_complete", {}))
+        calls.append(ToolCall(None, "mark_task_complete", {}))
     words = join(*(as_text(read.get(key)) for key in _WORDS))
     thought = join(thinking.group(1).strip() if thinking else None, words)
     if calls:
