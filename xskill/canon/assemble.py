@@ -14,13 +14,13 @@ from typing import get_args
 import msgspec
 
 from xskill.canon.actions.canonicalizer import Canonicalizer
-from xskill.canon.actions.goal import goal_options
 from xskill.canon.actions.profile import detect_profile, load_profile
 from xskill.canon.actions.step_tokens import Actions, Sample, samples, set_dense_turns
 from xskill.canon.canon_options import CanonOptions
 from xskill.canon.outcome.decide import OutcomeRules
 from xskill.canon.passthrough import TEXTS, pass_on
 from xskill.canon.reading.episode import Place, RawEpisode, RawStep
+from xskill.canon.reading.shop_options import asked_options
 from xskill.canon.redact.redactor import Redactor
 from xskill.errors import BadRecord
 from xskill.records import Parent, Source, Split, Trajectory, encode
@@ -112,7 +112,7 @@ class Assembler:
             set_dense_turns(steps)
             under = self._profile(raw, steps)
             if raw.options is None and under.canonicalizer.profile.uses_goal:
-                raw.options = goal_options(raw.task)
+                raw.options = asked_options(raw.task, steps)
             raw.actions, raw.args = under.complete(steps, raw.options, clean=clean)
         else:
             raw.actions, raw.args = [], []

@@ -8,8 +8,8 @@ from typing import Any
 from xskill.canon.formats.format import Format
 from xskill.canon.reading.chat import add_messages
 from xskill.canon.reading.dialog import Dialog
-from xskill.canon.reading.episode import Place, RawEpisode
-from xskill.canon.reading.exchanges import Conversation, Exchange, conversations, envelope, episodes, failure
+from xskill.canon.reading.episode import Place, RawEpisode, SourceTally
+from xskill.canon.reading.exchanges import Exchange, conversations, envelope, episodes, failure
 from xskill.canon.reading.fields import at
 
 
@@ -23,8 +23,7 @@ def detect(value: Any) -> bool:
 
 
 def read(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[RawEpisode]:
-    talks = conversations(_exchanges(values, place))
-    yield from episodes(talks, (_dialog(conversation, place) for conversation in talks))
+    yield from episodes(conversations(_exchanges(values, place), place.tally), _dialog, place)
 
 
 def _exchanges(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[Exchange]:
@@ -41,10 +40,10 @@ def _exchanges(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[Exch
         yield Exchange(number, messages, answer, {**envelope(value), "extra": extra})
 
 
-def _dialog(conversation: Conversation, place: Place) -> tuple[Dialog, dict[str, Any]]:
+def _dialog(messages: list[Any], tally: SourceTally) -> Dialog:
     dialog = Dialog()
-    add_messages(dialog, conversation.history, place.tally)
-    return dialog, conversation.meta["extra"]
+    add_messages(dialog, messages, tally)
+    return dialog
 
 
 FORMAT = Format("anthropic-log", "logged calls of the Anthropic Messages API", "stream", detect, read)

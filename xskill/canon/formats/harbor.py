@@ -1,23 +1,27 @@
 """Harbor trial folders (``config.json``, ``result.json``, ``agent/``, ``verifier/``), and job folders of them.
 
-The steps are in ``agent/trajectory.json`` (ATIF); the verifier's word is ``verifier_result.rewards`` of
-``result.json``, else ``verifier/reward.txt``.
+The steps are in ``agent/trajectory.json`` (ATIF), else in ``agent/episode-N/{prompt,response}.txt`` (Terminus); the
+verifier's word is ``verifier_result.rewards`` of ``result.json``, else ``verifier/reward.txt``.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from xskill.canon.formats.atif import read_trajectory, single_reward
 from xskill.canon.formats.format import Format
+from xskill.canon.reading.dialog import Dialog
 from xskill.canon.reading.episode import Place, RawEpisode
 from xskill.canon.reading.fields import at, mapping, number, string
 from xskill.canon.reading.json_text import parse
+from xskill.canon.reading.terminus import add_turns
 from xskill.errors import BadRecord
 
 _MAX = 1 << 29
+_EPISODE = re.compile(r"episode-\d{1,9}\Z")
 
 
 def detect(path: Any) -> bool:
@@ -61,6 +65,8 @@ def _trial(path: Path, place: Place) -> Iterator[RawEpisode]:
     episodes: Iterator[RawEpisode] = iter([RawEpisode(steps=[])])
     if log.is_file():
         episodes = read_trajectory(load(log), place)
+    elif turns := _turns(path / "agent"):
+        episodes = iter([_terminus(turns, place)])
     else:
         place.tally.skip("trial without agent/trajectory.json")
     for index, episode in enumerate(episodes):
@@ -71,6 +77,29 @@ def _trial(path: Path, place: Place) -> Iterator[RawEpisode]:
             episode.id = f"{name}/{episode.id}"
         episode.extra = {**episode.extra, **extra}
         yield episode
+
+
+def _turns(agent: Path) -> list[Path]:
+    """Folders ``episode-0``, ``episode-1`` … in their order."""
+    if not agent.is_dir():
+        return []
+    numbered = [(int(child.name[8:]), child) for child in _children(agent) if _EPISODE.match(child.name)]
+    return [child for _, child in sorted(numbered)]
+
+
+def _terminus(turns: list[Path], place: Place) -> RawEpisode:
+    dialog = Dialog()
+    pairs = ((_text(turn / "prompt.txt"), _text(turn / "response.txt")) for turn in turns)
+    complete = add_turns(dialog, pairs, place.tally)
+    return RawEpisode(steps=dialog.steps, task=dialog.task, claim=True if complete else None)
+
+
+def _text(path: Path) -> str | None:
+    if not path.is_file():
+        return None
+    if path.stat().st_size > _MAX:
+        raise BadRecord(f"more than {_MAX >> 20} MiB", file=str(path))
+    return path.read_text("utf-8", "replace")
 
 
 def _tests(path: Path) -> dict[str, str] | None:

@@ -1,8 +1,8 @@
 """Inspect eval logs: one JSON document, or the ``.eval`` archive with a member for every sample.
 
-``status: success`` only says that the run ended; the verdict is in ``scores``: C and I, numbers, true and
-false, or a dictionary. Messages with ``source: input`` are the prompt, also when the agent seems to speak
-in them. Long texts stand once in ``attachments``.
+``status: success`` only says that the run ended; the verdict is in ``scores``: the letters C, P, I and N (no answer,
+which counts as wrong), numbers, true and false, or a dictionary. Messages with ``source: input`` are the prompt, also
+when the agent seems to speak in them. Long texts stand once in ``attachments``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from xskill.errors import BadRecord
 
 _SAMPLE = re.compile(r"samples/[^/]+\.json$")
 _NUMBER = re.compile(r"\d+")
-_LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0}
+_LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
+"""As Inspect's own ``value_to_float`` has them."""
 _REWARDS = ("reward", "task_reward", "score")
 
 
@@ -90,12 +91,13 @@ def _sample(sample: dict[str, Any], spec: dict[str, Any], place: Place, index: i
             place.tally.skip(f"sample {key}")
     identity = string(sample.get("id"), "id")
     run = spec.get("run_id") if isinstance(spec.get("run_id"), str) else place.stem
+    task = spec["task"] if isinstance(spec.get("task"), str) else None
     return RawEpisode(
         steps=dialog.steps,
         id=f"{run}-{identity}-{sample.get('epoch', 1)}" if identity is not None else None,
-        question_id=identity,
+        question_id=f"{task}/{identity}" if task and identity is not None else identity,
         task=_input(sample.get("input"), attachments) or dialog.task,
-        env=spec["task"] if isinstance(spec.get("task"), str) else None,
+        env=task,
         initial_observation=dialog.initial_observation,
         success=success,
         reward=reward,

@@ -1,4 +1,8 @@
-"""LangSmith runs: flat rows in any order, or trees with ``child_runs``; ``dotted_order`` sorts them."""
+"""LangSmith runs: flat rows in any order, trees with ``child_runs``, or batches ``{post, patch}`` of the SDK.
+
+``dotted_order`` sorts runs and ends in the id of its run. A run that comes more than once is one run: what a later
+row tells takes the place of what an earlier one told, and a patch only adds to its run, wherever it stands.
+"""
 
 from __future__ import annotations
 
@@ -17,24 +21,77 @@ _KINDS = {"llm": "llm", "tool": "tool"}
 
 
 def detect(value: Any) -> bool:
+    return _is_run(value) or _is_batch(value)
+
+
+def _is_run(value: Any) -> bool:
     return isinstance(value, dict) and "run_type" in value and ("dotted_order" in value or "trace_id" in value)
+
+
+def _is_batch(value: Any) -> bool:
+    """A batch as the SDKs send it: runs that begin under ``post``, what ended them under ``patch``."""
+    if not isinstance(value, dict) or not value.keys() & {"post", "patch"}:
+        return False
+    listed = [value.get("post") or [], value.get("patch") or []]
+    if not all(isinstance(runs, list) for runs in listed):
+        return False
+    runs = [run for one in listed for run in one]
+    return bool(runs) and all(isinstance(run, dict) and run.keys() & {"dotted_order", "trace_id"} for run in runs[:8])
 
 
 def read(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[RawEpisode]:
     traces: dict[str, Trace] = {}
-    for number, value in values:
-        if not detect(value):
-            place.tally.skip("line of another kind")
-            continue
-        for run in _flat(value):
-            span = _span(run, number)
-            trace = traces.setdefault(span.trace, Trace())
-            trace.spans.append(span)
-            if span.parent is None:
-                _root(trace, run)
+    for number, run in _once(values, place):
+        span = _span(run, number)
+        trace = traces.setdefault(span.trace, Trace())
+        trace.spans.append(span)
+        if span.parent is None:
+            _root(trace, run)
     for trace in traces.values():
         count_wrappers(trace.spans, place)
     yield from episodes(dict(sorted(traces.items(), key=lambda item: min(s.start for s in item[1].spans))), place)
+
+
+def _once(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Every run once, with all that the rows of its id tell, in the order in which the runs first come."""
+    runs: dict[str, tuple[int, dict[str, Any]]] = {}
+    for number, value in values:
+        if _is_run(value):
+            rows = [(run, False) for run in _flat(value)]
+        elif _is_batch(value):
+            rows = [(run, False) for post in value.get("post") or () if isinstance(post, dict) for run in _flat(post)]
+            rows += [(run, True) for run in value.get("patch") or () if isinstance(run, dict)]
+        else:
+            place.tally.skip("records of no known kind")
+            continue
+        for run, is_patch in rows:
+            key = _identity(run)
+            first, before = runs.get(key, (number, None))
+            if before is not None and not is_patch and before.get("run_type") is not None:
+                place.tally.skip("runs written again")
+            runs[key] = first, run if before is None else _joined(before, run)
+    for number, run in runs.values():
+        if run.get("run_type") is None:
+            place.tally.skip("patches of a run that is not there")
+        else:
+            yield number, run
+
+
+def _identity(run: dict[str, Any]) -> str:
+    """Id of a run; that of a patch without one ends its ``dotted_order``."""
+    order = run.get("dotted_order")
+    last = order.rsplit(".", 1)[-1].partition("Z")[2] if isinstance(order, str) else ""
+    return str(run.get("id") or last or run.get("trace_id")).lower()
+
+
+def _joined(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    """Two rows of one run: the later fields hold, but what it leaves empty stays; metadata is joined."""
+    joined = {**before, **{key: value for key, value in after.items() if value is not None and value != {}}}
+    metadata = [at(row, "extra.metadata") for row in (before, after)]
+    if isinstance(joined.get("extra"), dict) and any(isinstance(one, dict) and one for one in metadata):
+        merged = {key: value for one in metadata if isinstance(one, dict) for key, value in one.items()}
+        joined["extra"] = {**joined["extra"], "metadata": merged}
+    return joined
 
 
 def _flat(run: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -51,9 +108,9 @@ def _span(run: dict[str, Any], number: int) -> TraceSpan:
     parent = run.get("parent_run_id")
     error = run.get("error")
     span = TraceSpan(
-        id=str(run.get("id")),
+        id=_identity(run),
         trace=str(run.get("trace_id") or run.get("id")),
-        parent=parent if isinstance(parent, str) else None,
+        parent=parent.lower() if isinstance(parent, str) else None,
         name=str(run.get("name")),
         start=str(run.get("dotted_order") or run.get("start_time")),
         kind=_KINDS.get(str(run.get("run_type")), ""),
@@ -97,4 +154,4 @@ def _root(trace: Trace, run: dict[str, Any]) -> None:
             trace.verdict.feed(name, one.get("avg"))
 
 
-FORMAT = Format("langsmith", "LangSmith runs, flat or as trees", "stream", detect, read)
+FORMAT = Format("langsmith", "LangSmith runs: flat, as trees, or as batches of the SDK", "stream", detect, read)

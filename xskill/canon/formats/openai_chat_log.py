@@ -8,9 +8,10 @@ from typing import Any
 from xskill.canon.formats.format import Format
 from xskill.canon.reading.chat import add_messages
 from xskill.canon.reading.dialog import Dialog
-from xskill.canon.reading.episode import Place, RawEpisode
-from xskill.canon.reading.exchanges import Conversation, Exchange, conversations, envelope, episodes, failure
+from xskill.canon.reading.episode import Place, RawEpisode, SourceTally
+from xskill.canon.reading.exchanges import Exchange, conversations, envelope, episodes, failure
 from xskill.canon.reading.fields import at, items
+from xskill.canon.reading.stream_deltas import streamed
 
 
 def detect(value: Any) -> bool:
@@ -25,8 +26,7 @@ def detect(value: Any) -> bool:
 
 
 def read(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[RawEpisode]:
-    talks = conversations(_exchanges(values, place))
-    yield from episodes(talks, (_dialog(conversation, place) for conversation in talks))
+    yield from episodes(conversations(_exchanges(values, place), place.tally), _dialog, place)
 
 
 def _exchanges(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[Exchange]:
@@ -37,44 +37,34 @@ def _exchanges(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[Exch
             continue
         chunks = value.get("response_chunks")
         response = value.get("response")
-        answer = _from_chunks(chunks) if isinstance(chunks, list) else at(response, "choices.0.message")
+        answers = streamed(chunks) if isinstance(chunks, list) else _choices(response)
         extra = failure(response, place)
         model = at(value, "request.model")
         meta = {**envelope(value), "extra": {**({"model": model} if isinstance(model, str) else {}), **extra}}
-        yield Exchange(number, messages, [answer] if isinstance(answer, dict) else [], meta)
+        first, *others = [[answer] for answer in answers] or [[]]
+        yield Exchange(number, messages, first, meta, _response_id(response, chunks), choices=others)
 
 
-def _from_chunks(chunks: list[Any]) -> dict[str, Any] | None:
-    """Put a streamed answer together: texts in order, the pieces of a call by its index."""
-    texts: list[str] = []
-    calls: dict[int, dict[str, Any]] = {}
-    seen = False
-    for chunk in chunks:
-        delta = at(chunk, "choices.0.delta")
-        if not isinstance(delta, dict):
-            continue
-        seen = True
-        if isinstance(delta.get("content"), str):
-            texts.append(delta["content"])
-        for piece in items(delta.get("tool_calls"), "delta.tool_calls"):
-            index = piece.get("index") if isinstance(piece, dict) else None
-            if not isinstance(index, int):
-                continue
-            call = calls.setdefault(index, {"id": None, "function": {"name": "", "arguments": ""}})
-            call["id"] = call["id"] or piece.get("id")
-            for key in ("name", "arguments"):
-                text = at(piece, f"function.{key}")
-                if isinstance(text, str):
-                    call["function"][key] += text
-    if not seen:
-        return None
-    return {"role": "assistant", "content": "".join(texts) or None, "tool_calls": [calls[i] for i in sorted(calls)]}
+def _choices(response: Any) -> list[dict[str, Any]]:
+    """The answers of a response, one for each of its choices."""
+    choices = items(at(response, "choices"), "response.choices")
+    messages = [choice.get("message") for choice in choices if isinstance(choice, dict)]
+    return [message for message in messages if isinstance(message, dict)]
 
 
-def _dialog(conversation: Conversation, place: Place) -> tuple[Dialog, dict[str, Any]]:
+def _response_id(response: Any, chunks: Any) -> str | None:
+    """What tells a response from others with the same text."""
+    for holder in (response, *(chunks[:1] if isinstance(chunks, list) else ())):
+        identity = holder.get("id") if isinstance(holder, dict) else None
+        if isinstance(identity, str):
+            return identity
+    return None
+
+
+def _dialog(messages: list[Any], tally: SourceTally) -> Dialog:
     dialog = Dialog()
-    add_messages(dialog, conversation.history, place.tally)
-    return dialog, conversation.meta["extra"]
+    add_messages(dialog, messages, tally)
+    return dialog
 
 
 FORMAT = Format("openai-chat-log", "logged OpenAI chat completions, streamed ones too", "stream", detect, read)

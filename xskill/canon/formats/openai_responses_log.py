@@ -10,8 +10,8 @@ from typing import Any
 
 from xskill.canon.formats.format import Format
 from xskill.canon.reading.dialog import Dialog
-from xskill.canon.reading.episode import Place, RawEpisode
-from xskill.canon.reading.exchanges import Conversation, Exchange, conversations, envelope, episodes, failure
+from xskill.canon.reading.episode import Place, RawEpisode, SourceTally
+from xskill.canon.reading.exchanges import Exchange, conversations, envelope, episodes, failure
 from xskill.canon.reading.fields import at
 from xskill.canon.reading.responses import Items
 
@@ -28,8 +28,7 @@ def detect(value: Any) -> bool:
 
 
 def read(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[RawEpisode]:
-    talks = conversations(_exchanges(values, place))
-    yield from episodes(talks, (_dialog(conversation, place) for conversation in talks))
+    yield from episodes(conversations(_exchanges(values, place), place.tally), _dialog, place)
 
 
 def _exchanges(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[Exchange]:
@@ -55,16 +54,16 @@ def _exchanges(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[Exch
         )
 
 
-def _dialog(conversation: Conversation, place: Place) -> tuple[Dialog, dict[str, Any]]:
+def _dialog(items: list[Any], tally: SourceTally) -> Dialog:
     dialog = Dialog()
-    reader = Items(dialog, place.tally)
-    for item in conversation.history:
+    reader = Items(dialog, tally)
+    for item in items:
         if item is _END:
             reader.end()
         elif isinstance(item, dict):
             reader.add(item)
     reader.end()
-    return dialog, conversation.meta["extra"]
+    return dialog
 
 
 FORMAT = Format("openai-responses-log", "logged calls of the OpenAI Responses API", "stream", detect, read)

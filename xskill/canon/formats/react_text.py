@@ -1,7 +1,9 @@
 """ReAct text logs: ``Question:``, then ``Thought n:``, ``Action n:``, ``Observation n:`` blocks.
 
 Source of the form: ReAct (arXiv 2210.03629) and Reflexion's HotpotQA logs. A block runs until the next
-label, so observations may wrap over lines. ``Answer is CORRECT`` is the environment's verdict.
+label, so observations may wrap over lines. ``Answer is CORRECT`` is the environment's verdict, else the banner of the
+section (``BEGIN INCORRECT AGENTS``); an agent that was halted has none. ``Correct answer:`` is the gold answer, which
+goes to ``extra`` and never into the task.
 """
 
 from __future__ import annotations
@@ -16,14 +18,20 @@ from xskill.canon.reading.episode import Place, RawEpisode, RawStep
 _LABEL = re.compile(r"(Question|Thought|Action|Observation)(?: (\d+))?: ?(.*)", re.S)
 _BANNER = re.compile(r"-{3,} ?(.*?) ?-{3,}\s*$")
 _VERDICT = re.compile(r"Answer is (CORRECT|INCORRECT)")
+_BEGIN = re.compile(r"^-{3,} ?BEGIN (?:CORRECT|INCORRECT|HALTED)\b.*^Question: ", re.M | re.S)
+"""Such a log may hold thousands of questions without an action at its start."""
+_SECTION = re.compile(r"\b(INCORRECT|CORRECT|HALTED)\b")
+_GOLD = re.compile(r"(?:Correct|Gold|Ground truth|Expected) answer: ?(.*)", re.I | re.S)
+_SUCCESS = {"CORRECT": True, "INCORRECT": False, "HALTED": None}
 
 
 def detect(head: Any) -> bool:
-    return (
-        isinstance(head, str)
-        and re.search(r"^Action \d+: ", head, re.M) is not None
-        and re.search(r"^Observation \d+: ", head, re.M) is not None
+    if not isinstance(head, str):
+        return False
+    acting = re.search(r"^Action \d+: ", head, re.M) is not None and (
+        re.search(r"^Observation \d+: ", head, re.M) is not None
     )
+    return acting or _BEGIN.search(head) is not None
 
 
 def read(lines: Iterable[str], place: Place) -> Iterator[RawEpisode]:
@@ -35,7 +43,10 @@ def read(lines: Iterable[str], place: Place) -> Iterator[RawEpisode]:
             continue
         label = _LABEL.match(line)
         if label is None:
-            if episode is not None:
+            gold = _GOLD.match(line)
+            if episode is not None and gold:
+                episode.end(gold.group(1).strip())
+            elif episode is not None:
                 episode.more(line)
             continue
         word, number, text = label.groups()
@@ -61,6 +72,7 @@ class _Episode:
         self.steps: list[RawStep] = []
         self.current: list[str] = self.question
         self.observations: list[list[str]] = []
+        self.gold: str | None = None
 
     def block(self, word: str, text: str) -> None:
         self.current = [text]
@@ -83,8 +95,14 @@ class _Episode:
     def more(self, line: str) -> None:
         self.current.append(line)
 
+    def end(self, gold: str) -> None:
+        """The gold answer; what follows it belongs to nothing before."""
+        self.gold = gold
+        self.current = []
+
     def finish(self, place: Place) -> Iterator[RawEpisode]:
-        verdict = None
+        section = _SECTION.search(self.banner or "")
+        verdict = _SUCCESS[section.group(1)] if section else None
         for step, observation in zip(self.steps, self.observations, strict=True):
             step.action = "\n".join((step.extra or {})["lines"]).strip()
             step.extra = None
@@ -96,7 +114,9 @@ class _Episode:
                 steps=self.steps,
                 task="\n".join(self.question).strip() or None,
                 success=verdict,
-                extra={"section": self.banner} if self.banner else {},
+                extra={
+                    key: value for key, value in (("section", self.banner), ("target", self.gold)) if value is not None
+                },
                 record=place.number,
             )
             place.number += 1

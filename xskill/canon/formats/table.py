@@ -24,16 +24,21 @@ GROUP = "xskill.formats"
 
 _SPECIFIC = (
     "xskill_records", "atif", "mini_swe", "otlp", "tau2_bench", "inspect_log", "inspect_log:ARCHIVE", "langfuse",
-    "mlflow", "swe_agent", "terminal_bench", "tau_bench", "tau_few_shot", "openhands", "claude_code", "codex", "gemini",
-    "copilot", "anthropic_log", "openai_responses_log", "openai_chat_log", "otlp:CONSOLE", "phoenix", "openai_agents",
-    "langsmith", "screenagent", "rstar", "skillrl_memories", "mind2web_result", "reflexion", "agentgym", "lats_jsonl",
-    "scienceworld_history", "webvoyager", "sharegpt", "tree_of_thoughts", "atif_viewer",
+    "mlflow", "swe_agent", "terminal_bench", "tau_bench", "tau_few_shot", "openhands", "openhands_v0", "browser_use",
+    "smolagents", "harbor_traces", "terminus_episodes", "qwen_code", "claude_code", "codex", "claude_stream",
+    "codex_exec", "opencode", "goose", "pi", "kimi", "gemini", "copilot", "cline", "cline_ui", "anthropic_log",
+    "openai_responses_log", "openai_chat_log", "otlp:CONSOLE", "phoenix", "openai_agents", "langsmith", "cua_result",
+    "search_journal", "agentbench", "osworld", "verl_dump", "lm_eval_samples", "promptfoo", "react_notebook",
+    "browsergym", "gobrowse", "browsergym:SUMMARY", "screenagent", "rstar", "skillrl_memories", "mind2web_result",
+    "reflexion", "agentgym", "lats_jsonl", "scienceworld_history", "webvoyager", "sharegpt", "tot_dfs",
+    "tree_of_thoughts", "atif_viewer",
 )  # fmt: skip
 """Modules, most specific format first; ``module:NAME`` where it is not ``FORMAT``."""
 
 _GENERIC = (
-    "steps", "prompt_completion", "openai_chat", "lats_log", "webarena", "react_text", "harbor", "mlflow:FOLDER",
-    "terminal_bench:FOLDER", "claude_code:FOLDER", "screenagent:FOLDER",
+    "steps", "prompt_completion", "openai_chat", "lats_log", "webarena", "aider", "react_text", "harbor",
+    "mlflow:FOLDER", "terminal_bench:FOLDER", "claude_code:FOLDER", "opencode:FOLDER", "osworld:FOLDER",
+    "gobrowse:FOLDER", "browsergym:FOLDER", "screenagent:FOLDER",
 )  # fmt: skip
 """Formats that claim much, and those of texts and folders."""
 

@@ -12,6 +12,7 @@ from xskill.canon.reading.content_text import as_text, join, loads_maybe
 from xskill.canon.reading.dialog import Dialog, ToolCall
 from xskill.canon.reading.episode import SourceTally
 from xskill.canon.reading.fields import fail, word
+from xskill.canon.reading.written_calls import Answer, is_wrapped_answer, written_answers
 from xskill.errors import BadRecord
 
 AGENT = frozenset({"assistant", "ai", "model", "gpt", "agent", "AIMessage"})
@@ -26,7 +27,7 @@ _PARTS = {
 }
 _PLAIN = frozenset({"role", "content", "tool_calls", "refusal"})
 _THOUGHT_TYPES = frozenset({"thinking", "reasoning", "redacted_thinking"})
-_CALL_TYPES = frozenset({"tool_use", "tool_call", "server_tool_use", "function_call"})
+_CALL_TYPES = frozenset({"tool_use", "tool_call", "server_tool_use", "function_call", "function"})
 
 
 def add_messages(dialog: Dialog, messages: Iterable[Any], tally: SourceTally, path: str = "messages") -> None:
@@ -35,7 +36,7 @@ def add_messages(dialog: Dialog, messages: Iterable[Any], tally: SourceTally, pa
     Raises:
         BadRecord: a message that is no object.
     """
-    orphans = dialog.orphans
+    orphans, repeated = dialog.orphans, dialog.repeated
     for index, message in enumerate(messages):
         if not isinstance(message, dict):
             raise fail(f"{path}[{index}]", "a message", message)
@@ -54,6 +55,8 @@ def add_messages(dialog: Dialog, messages: Iterable[Any], tally: SourceTally, pa
             tally.skip(f"message of role {role}")
     if dialog.orphans > orphans:
         tally.skip("result without a call", dialog.orphans - orphans)
+    if dialog.repeated > repeated:
+        tally.skip("result that came twice", dialog.repeated - repeated)
 
 
 def _add_plain_agent(dialog: Dialog, message: dict[str, Any]) -> bool:
@@ -176,7 +179,14 @@ def _add_result(dialog: Dialog, message: dict[str, Any]) -> None:
     text = as_text(content)
     if error and not text:
         text = as_text(error.get("message") if isinstance(error, dict) and error.get("message") else error)
-    dialog.result(_id(message.get("tool_call_id") or message.get("tool_use_id")), text, error=failed)
+    name = message.get("name")
+    if text is not None and is_wrapped_answer(text):
+        answers = written_answers(text)
+    else:
+        answers = [Answer(name if isinstance(name, str) else None, text or "")]
+    identity = _id(message.get("tool_call_id") or message.get("tool_use_id"))
+    for answer in answers:
+        dialog.result(identity, answer.text, error=failed, name=answer.name)
 
 
 def _id(value: Any) -> str | None:
