@@ -17,7 +17,7 @@ from xskill.canon.formats.format import Format
 from xskill.canon.reading.content_text import join
 from xskill.canon.reading.dialog import Dialog, ToolCall
 from xskill.canon.reading.episode import Place, RawEpisode
-from xskill.canon.reading.session_tree import Replayed, one_path
+from xskill.canon.reading.session_tree import PathSteps, one_path
 
 _HEAD = re.compile(r"# aider chat started at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\s*$")
 _APPLIED = re.compile(r"(?:Applied edit to|Created empty file|Wrote) (?P<file>.+)$")
@@ -170,12 +170,12 @@ class _Chat:
                 branch.own = len(self._replay(shared).dialog.steps)
                 yield from one_path(branch, identity, place, first=self.number, left=left, has_main=has_main)
 
-    def _replay(self, turns: list[_Turn]) -> Replayed:
+    def _replay(self, turns: list[_Turn]) -> PathSteps:
         dialog = Dialog()
         for turn in turns:
             dialog.user(join(*turn.asked))
             _answer(dialog, turn)
-        return Replayed(dialog, 0)
+        return PathSteps(dialog, 0)
 
 
 def _answer(dialog: Dialog, turn: _Turn) -> None:

@@ -37,7 +37,7 @@ def detect(value: Any) -> bool:
 
 
 @dataclass(slots=True)
-class _Thread:
+class _StreamThread:
     session: str
     call: str | None
     """The call that started this subagent; null for the main thread."""
@@ -48,7 +48,7 @@ class _Thread:
 
 
 def read(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[RawEpisode]:
-    threads: dict[tuple[str, str | None], _Thread] = {}
+    threads: dict[tuple[str, str | None], _StreamThread] = {}
     repeats = Repeats()
     for number, value in values:
         if not isinstance(value, dict):
@@ -62,10 +62,10 @@ def read(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[RawEpisode
         elif repeats.again(value):
             place.tally.skip("line written twice")
         elif kind in ("assistant", "user"):
-            thread = threads.setdefault((session, call), _Thread(session, call, number))
+            thread = threads.setdefault((session, call), _StreamThread(session, call, number))
             thread.messages.append(value)
         else:
-            thread = threads.setdefault((session, None), _Thread(session, None, number))
+            thread = threads.setdefault((session, None), _StreamThread(session, None, number))
             if kind == "result":
                 if thread.end:
                     place.tally.skip("result line of an earlier turn")
@@ -93,7 +93,7 @@ def _parts(value: dict[str, Any]) -> list[dict[str, Any]]:
     return [part if isinstance(part, dict) else {"type": "text", "text": part} for part in parts if part is not None]
 
 
-def _episode(thread: _Thread, prompts: dict[str, str], place: Place) -> Iterator[RawEpisode]:
+def _episode(thread: _StreamThread, prompts: dict[str, str], place: Place) -> Iterator[RawEpisode]:
     dialog = Dialog()
     by_message: dict[str, list[dict[str, Any]]] = {}
     for value in thread.messages:

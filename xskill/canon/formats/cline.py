@@ -67,7 +67,7 @@ def _texts(content: Any) -> Iterator[str]:
 
 
 def read(record: Any, place: Place) -> Iterator[RawEpisode]:
-    session = _Session(place)
+    session = _ClineSession(place)
     repeats = Repeats()
     for index, message in enumerate(items(record, "")):
         message = mapping(message, f"[{index}]")
@@ -105,7 +105,7 @@ def task_identity(place: Place) -> str | None:
     return f"{folder}-{place.stem}" if folder is not None else None
 
 
-class _Session:
+class _ClineSession:
     def __init__(self, place: Place) -> None:
         self.place = place
         self.dialog = Dialog()

@@ -37,7 +37,7 @@ def detect(value: Any) -> bool:
 
 
 def read(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[RawEpisode]:
-    thread: _Thread | None = None
+    thread: _ExecThread | None = None
     for number, value in values:
         if not isinstance(value, dict):
             place.bad.append(fail("", "an event", value).at(place.file or "-", number))
@@ -50,10 +50,10 @@ def read(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[RawEpisode
                 continue
             if thread is not None:
                 yield from thread.episode(place)
-            thread = _Thread(identity, number)
+            thread = _ExecThread(identity, number)
         else:
             if thread is None:
-                thread = _Thread(None, number)
+                thread = _ExecThread(None, number)
             thread.add(kind, value, place)
     if thread is not None:
         yield from thread.episode(place)
@@ -72,7 +72,7 @@ class _Item:
 
 
 @dataclass(slots=True)
-class _Thread:
+class _ExecThread:
     identity: str | None
     number: int
     items: list[_Item] = field(default_factory=list)

@@ -63,6 +63,10 @@ class _CopilotSession:
                 for request in items(data.get("toolRequests"), "data.toolRequests")
                 if isinstance(request, dict)
             ]
+            begun = {call.id for call in calls if call.id in self.requested}
+            if begun:
+                place.tally.skip("request of a call that had begun", len(begun))
+                calls = [call for call in calls if call.id not in begun]
             self.requested.update(call.id for call in calls if call.id)
             thought = join(*self.thoughts, as_text(data.get("reasoningText")))
             self.dialog.agent(as_text(data.get("content")), calls, thought=thought)
@@ -70,6 +74,7 @@ class _CopilotSession:
         elif kind == "tool.execution_start":
             identity = _text(data.get("toolCallId"))
             if identity is None or identity not in self.requested:
+                self.requested |= {identity} if identity is not None else set()
                 self.dialog.agent(
                     None, [ToolCall(identity, str(data.get("toolName") or "unknown"), data.get("arguments"))]
                 )

@@ -1,4 +1,8 @@
-"""Gemini CLI chats: one JSON document (up to 0.3x), or JSON lines with a header and ``$set`` patches (0.40 on)."""
+"""Gemini CLI chats: one JSON document (up to 0.3x), or JSON lines with a header and patches (0.40 on).
+
+``$set`` changes the header, and with ``messages`` what was said so far; ``$rewindTo`` takes back a message and all that
+followed, which becomes a branch that was abandoned.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +12,9 @@ from typing import Any
 from xskill.canon.formats.format import Format
 from xskill.canon.reading.content_text import as_text, join
 from xskill.canon.reading.dialog import Dialog, ToolCall
-from xskill.canon.reading.episode import Place, RawEpisode
+from xskill.canon.reading.episode import Place, RawEpisode, SourceTally
 from xskill.canon.reading.fields import items, word
+from xskill.canon.reading.session_tree import PathSteps, one_path
 
 _AGENT = frozenset({"gemini", "model"})
 
@@ -19,42 +24,99 @@ def detect(value: Any) -> bool:
         return False
     if "sessionId" in value and "projectHash" in value:
         return True
-    if "$set" in value and len(value) == 1:
+    if len(value) == 1 and ("$set" in value or "$rewindTo" in value):
         return True
     return word(value.get("type")) in _AGENT and ("toolCalls" in value or "thoughts" in value or "tokens" in value)
 
 
 def read(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[RawEpisode]:
-    head: dict[str, Any] | None = None
-    messages: dict[Any, dict[str, Any]] = {}
-    first = 1
+    chat: _GeminiChat | None = None
     for number, value in values:
         if not isinstance(value, dict):
             place.tally.skip("line that is no object")
         elif "sessionId" in value and "type" not in value:
-            if messages:
-                yield from _episode(head or {}, messages, place, first)
-            head, messages, first = value, {}, number
-            for index, message in enumerate(items(value.get("messages"), "messages")):
-                if isinstance(message, dict):
-                    messages[word(message.get("id")) or index] = message
-        elif isinstance(value.get("$set"), dict):
-            head = {**(head or {}), **value["$set"]}
-        elif "type" in value:
-            identity = value.get("id")
-            messages[identity if isinstance(identity, str) else number] = value
+            if chat is not None and chat.messages:
+                yield from chat.episodes(place)
+            chat = _GeminiChat(value, number)
+            chat.replace(value.get("messages"))
+        elif value.keys() & {"$set", "$rewindTo", "type"}:
+            chat = chat or _GeminiChat({}, number)
+            chat.add(value, number, place)
         else:
             place.tally.skip("line of another kind")
-    if messages:
-        yield from _episode(head or {}, messages, place, first)
+    if chat is not None and chat.messages:
+        yield from chat.episodes(place)
 
 
-def _episode(
-    head: dict[str, Any], messages: dict[Any, dict[str, Any]], place: Place, first: int
-) -> Iterator[RawEpisode]:
+class _GeminiChat:
+    """One chat: its messages by id, and the ends that were rewound."""
+
+    def __init__(self, head: dict[str, Any], number: int) -> None:
+        self.head = head
+        self.number = number
+        self.messages: dict[Any, dict[str, Any]] = {}
+        self.left: list[tuple[int, list[dict[str, Any]]]] = []
+
+    def replace(self, listed: Any) -> None:
+        """All messages so far, as a document or a patch lists them."""
+        self.messages = {}
+        for index, message in enumerate(items(listed, "messages")):
+            if isinstance(message, dict):
+                self.messages[word(message.get("id")) or index] = message
+
+    def add(self, value: dict[str, Any], number: int, place: Place) -> None:
+        """A line after the header."""
+        if isinstance(value.get("$set"), dict):
+            patch = dict(value["$set"])
+            if "messages" in patch:
+                self.replace(patch.pop("messages"))
+            self.head = {**self.head, **patch}
+        elif "$rewindTo" in value:
+            self._rewind(value["$rewindTo"], place)
+        else:
+            identity = value.get("id")
+            self.messages[identity if isinstance(identity, str) else number] = value
+
+    def _rewind(self, identity: Any, place: Place) -> None:
+        order = list(self.messages)
+        if not isinstance(identity, str) or identity not in self.messages:
+            place.tally.skip("rewind to no message")
+            return
+        kept = order.index(identity)
+        self.left.append((kept, list(self.messages.values())))
+        self.messages = {key: self.messages[key] for key in order[:kept]}
+
+    def episodes(self, place: Place) -> Iterator[RawEpisode]:
+        """The chat as it stands in the end, then what was rewound."""
+        main = _replay(self.messages.values(), place.tally)
+        identity = self.head.get("sessionId")
+        marks = ("subagent",) if self.head.get("kind") == "subagent" else ()
+        if main.dialog.steps:
+            yield RawEpisode(
+                steps=main.dialog.steps,
+                id=identity if isinstance(identity, str) else None,
+                task=main.dialog.task,
+                initial_observation=main.dialog.initial_observation,
+                marks=marks,
+                extra=main.extra,
+                record=self.number,
+            )
+        else:
+            place.tally.skip("session without an action")
+        name = identity if isinstance(identity, str) else f"{place.stem}-{self.number}"
+        for left, (shared, messages) in enumerate(self.left, 1):
+            path = _replay(messages, SourceTally(), shared)
+            yield from one_path(
+                path, name, place, marks=marks, first=self.number, left=left, has_main=bool(main.dialog.steps)
+            )
+
+
+def _replay(messages: Iterable[dict[str, Any]], tally: SourceTally, shared: int | None = None) -> PathSteps:
     dialog = Dialog()
-    model: str | None = None
-    for message in messages.values():
+    own, model = None, None
+    for index, message in enumerate(messages):
+        if index == shared:
+            own = len(dialog.steps)
         kind = word(message.get("type"))
         if kind in _AGENT:
             model = model or (message["model"] if isinstance(message.get("model"), str) else None)
@@ -62,20 +124,8 @@ def _episode(
         elif kind == "user":
             dialog.user(as_text(_content(message)))
         else:
-            place.tally.skip(f"{kind} message")
-    if not dialog.steps:
-        place.tally.skip("session without an action")
-        return
-    identity = head.get("sessionId")
-    yield RawEpisode(
-        steps=dialog.steps,
-        id=identity if isinstance(identity, str) else None,
-        task=dialog.task,
-        initial_observation=dialog.initial_observation,
-        marks=("subagent",) if head.get("kind") == "subagent" else (),
-        extra={"model": model} if model else {},
-        record=first,
-    )
+            tally.skip(f"{kind} message")
+    return PathSteps(dialog, own, extra={"model": model} if model else {})
 
 
 def _agent(dialog: Dialog, message: dict[str, Any]) -> None:

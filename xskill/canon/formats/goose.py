@@ -37,7 +37,7 @@ def _is_header(value: dict[str, Any]) -> bool:
 
 
 def read(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[RawEpisode]:
-    session: _Session | None = None
+    session: _GooseSession | None = None
     repeats = Repeats()
     for number, value in values:
         if not isinstance(value, dict):
@@ -51,17 +51,17 @@ def read(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[RawEpisode
             elif session is not None:
                 yield from session.episode(place)
             repeats.again(value)
-            session = _Session(value, number)
+            session = _GooseSession(value, number)
         elif "created" in value and repeats.again(value):
             place.tally.skip("message written twice")
         else:
-            session = session or _Session({}, number)
+            session = session or _GooseSession({}, number)
             session.add(value, place)
     if session is not None:
         yield from session.episode(place)
 
 
-class _Session:
+class _GooseSession:
     def __init__(self, head: dict[str, Any], number: int) -> None:
         self.head = head
         self.number = number

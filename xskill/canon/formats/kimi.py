@@ -47,7 +47,7 @@ def detect(value: Any) -> bool:
 
 
 def read(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[RawEpisode]:
-    main = _Session(place)
+    main = _KimiSession(place)
     first = 1
     repeats = Repeats()
     for index, (number, value) in enumerate(values):
@@ -70,12 +70,12 @@ def _is_piece(value: dict[str, Any]) -> bool:
     return word(at(value, "message.type")) in ("ContentPart", "ToolCallPart", "SubagentEvent")
 
 
-class _Session:
+class _KimiSession:
     def __init__(self, place: Place) -> None:
         self.place = place
         self.dialog = Dialog()
         self.is_subagent = False
-        self.children: dict[str, _Session] = {}
+        self.children: dict[str, _KimiSession] = {}
         self._texts: list[str] = []
         self._thoughts: list[str] = []
         self._calls: list[list[Any]] = []
@@ -141,7 +141,7 @@ class _Session:
             self._result(word(payload.get("tool_call_id")) or None, text, back.get("is_error") is True)
         elif kind == "SubagentEvent":
             name = word(payload.get("parent_tool_call_id")) or word(payload.get("agent_id")) or "subagent"
-            self.children.setdefault(name, _Session(self.place)).wire(as_mapping(payload.get("event")))
+            self.children.setdefault(name, _KimiSession(self.place)).wire(as_mapping(payload.get("event")))
         else:
             self.place.tally.skip(f"{kind or 'unknown'} message")
 

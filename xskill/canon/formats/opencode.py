@@ -19,7 +19,7 @@ from xskill.canon.reading.dialog import Dialog, ToolCall
 from xskill.canon.reading.episode import Place, RawEpisode
 from xskill.canon.reading.fields import as_mapping, at, entry, fail, items, mapping, word
 from xskill.canon.reading.json_text import parse
-from xskill.canon.reading.session_tree import Replayed, one_path
+from xskill.canon.reading.session_tree import PathSteps, one_path
 from xskill.errors import BadRecord
 
 _FAILED = frozenset({"error", "failed", "failure"})
@@ -136,14 +136,14 @@ def _session(info: dict[str, Any], messages: list[Message], place: Place) -> Ite
     marks = ("subagent",) if parent else ()
     dialog = Dialog()
     _replay(dialog, messages[:cut], place)
-    yield from one_path(Replayed(dialog, 0, extra=extra), identity, place, marks=marks)
+    yield from one_path(PathSteps(dialog, 0, extra=extra), identity, place, marks=marks)
     if cut < len(messages):
         undone_too = Dialog()
         _replay(undone_too, messages[:cut], Place(place.stem))
         own = len(undone_too.steps)
         _replay(undone_too, messages[cut:], place)
         kept = bool(dialog.steps)
-        branch = Replayed(undone_too, own, extra=dict(extra))
+        branch = PathSteps(undone_too, own, extra=dict(extra))
         yield from one_path(branch, identity, place, marks=marks, left=1, has_main=kept)
 
 

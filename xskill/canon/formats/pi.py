@@ -18,7 +18,7 @@ from xskill.canon.reading.content_text import as_text, join, loads_maybe
 from xskill.canon.reading.dialog import Dialog, ToolCall
 from xskill.canon.reading.episode import Place, RawEpisode
 from xskill.canon.reading.fields import as_mapping, at, fail, word
-from xskill.canon.reading.session_tree import Repeats, Replayed, path_episodes
+from xskill.canon.reading.session_tree import PathSteps, Repeats, path_episodes
 
 _ENTRIES = frozenset({
     "model_change", "thinking_level_change", "compaction", "branch_summary", "custom", "custom_message", "label",
@@ -92,7 +92,7 @@ def _session(head: dict[str, Any], entries: list[Entry], place: Place) -> Iterat
     above_session = word(head.get("parentSession"))
     extra = {"parent_session": above_session.replace("\\", "/").rsplit("/", 1)[-1].removesuffix(".jsonl")}
 
-    def replay(path: list[int], shared: set[int]) -> Replayed:
+    def replay(path: list[int], shared: set[int]) -> PathSteps:
         lines = [(at not in shared, entries[at][1]) for at in path]
         return _replay(lines, extra if above_session else {}, Place(place.stem) if shared else place)
 
@@ -100,8 +100,8 @@ def _session(head: dict[str, Any], entries: list[Entry], place: Place) -> Iterat
     yield from path_episodes(parents, ends, replay, identity, place, first=entries[0][0])
 
 
-def _replay(lines: list[tuple[bool, dict[str, Any]]], extra: dict[str, Any], place: Place) -> Replayed:
-    replayed = Replayed(Dialog(), extra=dict(extra))
+def _replay(lines: list[tuple[bool, dict[str, Any]]], extra: dict[str, Any], place: Place) -> PathSteps:
+    replayed = PathSteps(Dialog(), extra=dict(extra))
     dialog = replayed.dialog
     for is_own, value in lines:
         if is_own and replayed.own is None:

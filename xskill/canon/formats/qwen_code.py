@@ -16,7 +16,7 @@ from xskill.canon.reading.content_text import as_text, join
 from xskill.canon.reading.dialog import Dialog, ToolCall
 from xskill.canon.reading.episode import Place, RawEpisode, RawStep
 from xskill.canon.reading.fields import at, entries, fail, word
-from xskill.canon.reading.session_tree import Repeats, Replayed, path_episodes
+from xskill.canon.reading.session_tree import PathSteps, Repeats, path_episodes
 
 _ASKED = frozenset({"", "mid_turn_user_message", "agent_launch_prompt", "cron", "realtime_message"})
 """Kinds of user line that ask for something; others are written by the program."""
@@ -69,7 +69,7 @@ def _session(identity: str, lines: list[tuple[int, dict[str, Any]]], place: Plac
         if value.get("type") == "system" and value.get("subtype") != "rewind":
             place.tally.skip(f"{word(value.get('subtype')) or 'system'} line")
 
-    def replay(path: list[int], shared: set[int]) -> Replayed:
+    def replay(path: list[int], shared: set[int]) -> PathSteps:
         return _replay([(at not in shared, *lines[at]) for at in path], place if not shared else Place(place.stem))
 
     subagent = any(value.get("agentId") and value.get("isSidechain") is True for _, value in lines[:4])
@@ -77,8 +77,8 @@ def _session(identity: str, lines: list[tuple[int, dict[str, Any]]], place: Plac
     yield from path_episodes(parents, ends, replay, identity, place, marks=marks, first=lines[0][0])
 
 
-def _replay(lines: list[tuple[bool, int, dict[str, Any]]], place: Place) -> Replayed:
-    replayed = Replayed(Dialog())
+def _replay(lines: list[tuple[bool, int, dict[str, Any]]], place: Place) -> PathSteps:
+    replayed = PathSteps(Dialog())
     dialog, extra = replayed.dialog, replayed.extra
     index = 0
     while index < len(lines):

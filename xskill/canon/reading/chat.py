@@ -142,8 +142,8 @@ def read_call(call: Any, path: str = "tool_calls") -> ToolCall:
         raise BadRecord("a call without a name", path=path)
     arguments: Any = None
     for key in ("arguments", "args", "input", "parameters", "kwargs"):
-        if key in holder:
-            arguments = holder[key]
+        if key in holder or key in call:
+            arguments = holder[key] if key in holder else call[key]
             break
     identity = call.get("id") or call.get("tool_call_id") or call.get("call_id")
     return ToolCall(str(identity) if identity else None, name, arguments)

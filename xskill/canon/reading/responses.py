@@ -9,11 +9,16 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from xskill.canon.reading.chat import read_call
 from xskill.canon.reading.content_text import as_text, join, loads_maybe
 from xskill.canon.reading.dialog import Dialog, ToolCall, call_arguments
 from xskill.canon.reading.episode import RawStep, SourceTally
 
 _EXIT = re.compile(r"\s*Exit code: (-?\d+)")
+_HEAD = re.compile(
+    r"(?:\[Command:[\s\S]{0,20000}?\n\])?(?:Chunk ID|Wall time)[^\n]*\n"
+    r"(?:(?!Output:)[^\n]*\n){0,6}?Process exited with code (-?\d+)"
+)
 _CALLS = {
     "function_call": ("name", "arguments"),
     "custom_tool_call": ("name", "input"),
@@ -39,6 +44,7 @@ class Items:
         self._texts: list[str | None] = []
         self._calls: list[ToolCall] = []
         self._answers: list[tuple[str, str | None, bool]] = []
+        self._written: dict[str, tuple[str, Any]] = {}
 
     def add(self, item: dict[str, Any]) -> None:
         """One item."""
@@ -49,6 +55,10 @@ class Items:
             self.reason(item)
         elif isinstance(kind, str) and kind in _CALLS:
             self._call(kind, item)
+        elif kind == "tool_call":
+            self.call(*read_call(item))
+        elif kind == "tool_result":
+            self._tool_result(item)
         elif isinstance(kind, str) and kind.endswith(("_output", "call_output")):
             self.result(item)
         else:
@@ -78,6 +88,28 @@ class Items:
                 self.dialog.result(identity, text, error=error)
             self._thoughts, self._texts, self._calls, self._answers = [], [], [], []
 
+    def call(self, identity: str | None, name: str, arguments: Any) -> None:
+        """A call of the response at hand; one that was written already, with the same id, counts once."""
+        if identity is not None:
+            if self._written.get(identity) == (name, arguments):
+                self.tally.skip("call written twice")
+                return
+            self._written[identity] = (name, arguments)
+        self._calls.append(ToolCall(identity, name, arguments))
+
+    def _tool_result(self, item: dict[str, Any]) -> None:
+        """A result as forks of Codex write it: an object with what the command printed and how it ended."""
+        self.end()
+        result, name = item.get("result", item.get("output")), item.get("name")
+        printed = result if isinstance(result, dict) else {}
+        text = join(*(as_text(printed[key]) for key in ("stdout", "stderr", "output") if printed.get(key)))
+        failed = printed.get("exitCode", printed.get("exit_code")) not in (None, 0) or item.get("is_error") is True
+        identity = item.get("call_id") or item.get("tool_call_id") or item.get("id")
+        text = text if printed.keys() & {"stdout", "stderr", "output"} else as_text(result)
+        known_as = name if isinstance(name, str) else None
+        if not self.dialog.result(identity if isinstance(identity, str) else None, text, error=failed, name=known_as):
+            self.tally.skip("result without a call")
+
     def _message(self, item: dict[str, Any]) -> None:
         role = item.get("role")
         text = as_text(_parts(item.get("content")))
@@ -97,7 +129,7 @@ class Items:
         if isinstance(arguments, list):
             arguments = {key: arguments}
         identity = item.get("call_id") or item.get("id")
-        self._calls.append(ToolCall(identity if isinstance(identity, str) else None, str(name or "unknown"), arguments))
+        self.call(identity if isinstance(identity, str) else None, str(name or "unknown"), arguments)
         if kind == "mcp_call" and isinstance(identity, str) and ("output" in item or item.get("error")):
             self._answers.append((identity, as_text(item.get("output") or item.get("error")), bool(item.get("error"))))
 
@@ -112,8 +144,8 @@ def _parts(content: Any) -> Any:
 def output_text(output: Any) -> tuple[str | None, bool]:
     """Text of a call's output, and whether it says that a command failed.
 
-    Codex writes ``{"output": …, "metadata": {"exit_code": 1}}`` as a JSON string, or ``Exit code: 1`` as
-    the first line.
+    Codex writes ``{"output": …, "metadata": {"exit_code": 1}}`` as a JSON string, ``Exit code: 1`` as the first line,
+    or ``Process exited with code 1`` in a head that ends with ``Output:``; what follows is the command's own, not read.
     """
     decoded = loads_maybe(output)
     if isinstance(decoded, dict) and isinstance(decoded.get("metadata"), dict) and "output" in decoded:
@@ -122,5 +154,5 @@ def output_text(output: Any) -> tuple[str | None, bool]:
     if isinstance(output, dict) and isinstance(output.get("text"), str):
         output = output["text"]
     text = as_text(output)
-    exit_code = _EXIT.match(text) if text else None
+    exit_code = (_EXIT.match(text) or _HEAD.match(text)) if text else None
     return text, exit_code is not None and exit_code.group(1) != "0"

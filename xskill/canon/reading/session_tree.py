@@ -54,7 +54,7 @@ class Repeats:
 
 
 @dataclass(slots=True)
-class Replayed:
+class PathSteps:
     """A path as steps."""
 
     dialog: Dialog
@@ -64,7 +64,7 @@ class Replayed:
     extra: dict[str, Any] = field(default_factory=dict)
 
 
-Replay = Callable[[list[int], set[int]], Replayed]
+Replay = Callable[[list[int], set[int]], PathSteps]
 """Makes steps of the records at those positions; the second argument holds the positions that are shared."""
 
 
@@ -99,7 +99,7 @@ def path_episodes(
 
 
 def one_path(
-    replayed: Replayed,
+    replayed: PathSteps,
     identity: str,
     place: Place,
     *,

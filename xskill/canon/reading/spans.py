@@ -57,6 +57,9 @@ class AgentEpisode:
 def trace_episodes(spans: list[TraceSpan], tally: SourceTally, task: str | None = None) -> list[AgentEpisode]:
     """Episodes of the spans of one trace: the main one, then those of agents that ran inside it."""
     by_id = {span.id: span for span in spans}
+    if len(by_id) < len(spans):  # exporters send a span again after a retry or an update: the last one holds
+        tally.skip("span exported again", len(spans) - len(by_id))
+        spans = list(by_id.values())
     ordered = sorted(spans, key=lambda span: (span.start, span.number))
     agents = {span.id: _agent_above(span, by_id) for span in spans}
     talking = {agents[span.id] for span in ordered if span.kind == "llm"}

@@ -13,7 +13,7 @@ from xskill.canon.reading.fields import at, items
 _TEXTS = ("content", "refusal", "reasoning_content", "reasoning")
 
 
-class _Message:
+class _StreamedMessage:
     """The message of one choice while its pieces come."""
 
     def __init__(self) -> None:
@@ -65,13 +65,13 @@ class _Message:
 
 def streamed(chunks: list[Any]) -> list[dict[str, Any]]:
     """The messages that chunks make, in the order of their choices; none where no chunk has a delta."""
-    messages: dict[int, _Message] = {}
+    messages: dict[int, _StreamedMessage] = {}
     for chunk in chunks:
         for choice in items(chunk.get("choices") if isinstance(chunk, dict) else None, "response_chunks.choices"):
             delta = choice.get("delta") if isinstance(choice, dict) else None
             if isinstance(delta, dict):
                 index = choice.get("index")
-                messages.setdefault(index if isinstance(index, int) else 0, _Message()).add(delta)
+                messages.setdefault(index if isinstance(index, int) else 0, _StreamedMessage()).add(delta)
     return [messages[index].message() for index in sorted(messages)]
 
 
