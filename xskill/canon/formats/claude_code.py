@@ -18,7 +18,7 @@ from typing import Any
 from xskill.canon.formats.claude_forest import SessionLine, Thread, threads
 from xskill.canon.formats.format import Format
 from xskill.canon.reading.chat import read_call
-from xskill.canon.reading.content_text import as_text, join
+from xskill.canon.reading.content_text import as_text, join, sorted_dumps
 from xskill.canon.reading.dialog import Dialog, ToolCall, call_arguments
 from xskill.canon.reading.episode import Place, RawEpisode
 from xskill.canon.reading.json_text import parse
@@ -193,12 +193,23 @@ def _replay(lines: list[SessionLine], shared: set[int], place: Place) -> tuple[D
         elif line.role == "tool_use":
             dialog.agent(None, [ToolCall(None, str(line.value.get("name") or "unknown"), line.value.get("input"))])
         elif line.role == "tool_result":
-            dialog.result(None, as_text(line.value.get("output", line.value.get("content"))))
+            _old_result(dialog, line)
         else:
             _user(dialog, line, place)
     if dialog.orphans:
         place.tally.skip("result without a call", dialog.orphans)
     return dialog, len(dialog.steps) if own is None else own
+
+
+def _old_result(dialog: Dialog, line: SessionLine) -> None:
+    """A result that is a line of its own."""
+    contents = (line.value.get("output"), line.value.get("content"), line.message.get("content"))
+    identity = line.value.get("tool_use_id") or line.message.get("tool_use_id")
+    dialog.result(
+        identity if isinstance(identity, str) else None,
+        as_text(next((content for content in contents if content is not None), None)),
+        error=line.value.get("is_error") is True,
+    )
 
 
 def _synthetic(line: SessionLine, place: Place) -> bool:
@@ -215,9 +226,14 @@ def _agent(dialog: Dialog, lines: list[SessionLine], place: Place) -> None:
     texts: list[str | None] = []
     thoughts: list[str | None] = []
     calls: list[ToolCall] = []
+    before: set[str] = set()  # parts of the lines before: some writers repeat a message as it grows
     for line in lines:
         content = line.message.get("content")
-        for part in content if isinstance(content, list) else [content]:
+        parts = [(part, sorted_dumps(part)) for part in (content if isinstance(content, list) else [content])]
+        for part, spelling in parts:
+            if spelling in before:
+                place.tally.skip("part written again")
+                continue
             if not isinstance(part, dict):
                 texts.append(as_text(part))
                 continue
@@ -231,6 +247,7 @@ def _agent(dialog: Dialog, lines: list[SessionLine], place: Place) -> None:
                 place.tally.skip(f"{kind} part")
             else:
                 texts.append(as_text([part]))
+        before.update(spelling for _, spelling in parts)
     dialog.agent(join(*texts), calls, thought=join(*thoughts))
 
 

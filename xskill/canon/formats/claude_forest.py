@@ -120,12 +120,14 @@ class Thread:
         return on_path
 
     def _mark_copied(self, path: SessionPath) -> None:
-        """The head of a resumed session has the session id of the one that it was copied from."""
+        """The head of a resumed or forked session names the one that it was copied from."""
         for line in path.lines:
-            if line.session == self.session:
+            origin = line.value.get("forkedFrom")
+            forked = _text(origin.get("sessionId")) if isinstance(origin, dict) else None
+            if line.session == self.session and forked in (None, self.session):
                 return
             path.shared.add(line.number)
-            path.copied_from = line.session
+            path.copied_from = forked or line.session
 
 
 def threads(values: Iterable[tuple[int, Any]], place: Place) -> list[Thread]:
@@ -161,7 +163,10 @@ def threads(values: Iterable[tuple[int, Any]], place: Place) -> list[Thread]:
             place.tally.skip(f"{kind} line")
         parent = value.get("parentUuid") or value.get("logicalParentUuid")
         line.parent = by_uuid.get(parent) if isinstance(parent, str) else None
-        by_uuid.setdefault(uuid, line)
+        if role:
+            by_uuid.setdefault(uuid, line)
+        else:
+            by_uuid[uuid] = line  # hooks write one uuid again and again: what follows hangs on the last of them
         lines.append(line)
     return _sorted_into_threads(lines, {uuid for uuid in gone if seen_uuids[uuid] == 1}, place)
 
@@ -169,6 +174,8 @@ def threads(values: Iterable[tuple[int, Any]], place: Place) -> list[Thread]:
 def _sorted_into_threads(lines: list[SessionLine], gone: set[str], place: Place) -> list[Thread]:
     own = place.stem if any(line.session == place.stem for line in lines) else None
     by_key: dict[Any, Thread] = {}
+    callers: dict[str, Any] = {}
+    renamed: dict[Any, Any] = {}
     roots: dict[int, SessionLine] = {}
     last_root: dict[str | None, SessionLine] = {}
     for line in lines:
@@ -189,6 +196,12 @@ def _sorted_into_threads(lines: list[SessionLine], gone: set[str], place: Place)
         if line.value["uuid"] in gone:
             place.tally.skip("retracted message")
             continue
+        if not side:
+            callers.update((word(part.get("id")), key) for part in line.parts("tool_use"))
+            answered = {callers.get(word(part.get("tool_use_id")), key) for part in line.parts("tool_result")}
+            if line.role == "user" and len(answered) == 1 and key not in by_key and answered != {key}:
+                (renamed[key],) = answered  # the session's id changed between a call and its result
+            key = renamed.get(key, key)
         if key not in by_key:
             index = sum(1 for thread in by_key.values() if thread.side) + 1
             by_key[key] = Thread(session, side, agent if side else None, index if side else 0)
