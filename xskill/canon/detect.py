@@ -27,6 +27,8 @@ MAX_DOCUMENT = 1 << 29
 
 _HEAD_LINES = 64
 _HEAD_TEXT = 1 << 14
+_MOST_JUNK = 8 << 20
+"""Bytes that are looked through for a first record, where a file begins with something else."""
 _UNKNOWN = (
     "no format that xskill knows (see `xskill canon --list-formats`); name one with --from, "
     "or map your own fields with --map action=PATH"
@@ -160,8 +162,31 @@ def _text(source: Input, forced: Format | None) -> Log:
         fmt = forced or _vote([value for value in values if isinstance(value, dict)], source)
         return Log("lines", fmt, chain(head, lines), stream=stream)
     if first[:1] not in (b"{", b"["):
-        raise unknown_format(source.name)
+        return _after_junk(head, lines, stream, forced, source)
     return _document_mode(head, stream, forced, source)
+
+
+def _after_junk(
+    head: list[Line], lines: Iterator[Line], stream: io.BufferedReader[Any], forced: Format | None, source: Input
+) -> Log:
+    """Lines that begin with what is no JSON: the first records below it decide.
+
+    Raises:
+        BadRecord: none comes, or none that a format claims.
+    """
+    values = [value for value in (_quiet(line) for _, line in head) if isinstance(value, dict)]
+    size = sum(len(line) for _, line in head)
+    for line in lines:
+        head.append(line)
+        size += len(line[1])
+        value = _quiet(line[1]) if line[1][:1] == b"{" else None
+        if isinstance(value, dict):
+            values.append(value)
+        if len(values) >= _HEAD_LINES or size > _MOST_JUNK:
+            break
+    if not values:
+        raise unknown_format(source.name)
+    return Log("lines", forced or _vote(values, source), chain(head, lines), stream=stream)
 
 
 def read_document(raw: bytes, fmt: Format) -> Iterator[NumberedValue | BadRecord]:

@@ -35,8 +35,8 @@ _PREPOSITIONS = re.compile(
 FUNCTION_WORDS = _PARTICLES | {"in/on", "onto", "inside", "using", "by"}
 """Words that join the parts of a command rather than name a thing."""
 _ARTICLE = re.compile(r"(?:the|a|an|some)\s+", re.I)
-_WORD = re.compile(r"[a-z][a-z0-9_'/&.-]*$", re.I)
-_TRAILING_NUMBER = re.compile(r"([A-Za-z]+)\d+$")
+_WORD = re.compile(r"[^\W\d_][\w'/&.-]*$")
+_TRAILING_NUMBER = re.compile(r"([^\W\d_]+)\d+$")
 
 MAX_OBJECT_WORDS = 4
 """A longer first phrase is free text, not the name of an object."""
@@ -72,7 +72,7 @@ def read_text(text: str) -> TextAction:
         verb = number.group(1)
     else:
         verb = words[0].rstrip(":,.!?;")
-    if not re.match(r"[A-Za-z]", verb):
+    if not verb[:1].isalpha():
         return TextAction("say", "text", (text.strip(),))
     if len(words) > 1 and words[1].lower() in _PARTICLES:
         verb = f"{verb} {words[1]}"

@@ -32,7 +32,7 @@ _SPECIFIC = (
     "search_journal", "agentbench", "osworld", "verl_dump", "lm_eval_samples", "promptfoo", "react_notebook",
     "browsergym", "gobrowse", "browsergym:SUMMARY", "screenagent", "rstar", "skillrl_memories", "mind2web_result",
     "reflexion", "agentgym", "lats_jsonl", "scienceworld_history", "webvoyager", "sharegpt", "tot_dfs",
-    "tree_of_thoughts", "atif_viewer",
+    "tree_of_thoughts", "atif_viewer", "gemini_contents",
 )  # fmt: skip
 """Modules, most specific format first; ``module:NAME`` where it is not ``FORMAT``."""
 

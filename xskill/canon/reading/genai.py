@@ -94,9 +94,12 @@ def _from_parts(value: dict[str, Any], role: str) -> Iterator[Message]:
         elif kind == "tool_call_response" or "functionResponse" in part:
             response = part.get("functionResponse") or part
             text = response.get("result", response.get("response"))
-            results.append({"role": "tool", "tool_call_id": response.get("id"), "content": text})
-        elif kind in ("reasoning", "thinking"):
-            thoughts.append(as_text(part.get("content")) or "")
+            if isinstance(text, dict) and len(text) == 1 and text.keys() & {"output", "result", "error"}:
+                (text,) = text.values()
+            name = response.get("name")
+            results.append({"role": "tool", "tool_call_id": response.get("id"), "name": name, "content": text})
+        elif kind in ("reasoning", "thinking") or part.get("thought") is True:
+            thoughts.append(as_text(part.get("content", part.get("text"))) or "")
         else:
             content.append(part)
     speaker = value.get("role")

@@ -13,6 +13,7 @@ import orjson
 from xskill.errors import BadRecord
 
 _ODD = re.compile(rb"NaN|Infinity|\\u[dD][89a-fA-F]|\d[eE]\+?\d{3}")
+_BEYOND_64_BITS = re.compile(rb"[:,\[\s]-?[1-9][0-9]{19}")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _LONE_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 _TRUNCATED = ("unexpected end of data", "EOF", "unterminated")
@@ -22,14 +23,15 @@ def parse(raw: bytes) -> tuple[Any, int]:
     """Parse one JSON value.
 
     Returns:
-        the value, and how many NaN or infinities were read as null. Lone surrogates become U+FFFD; of
-        duplicate keys the last one wins.
+        the value, and how many NaN or infinities were read as null. Lone surrogates become U+FFFD; of duplicate keys
+        the last one wins; an integer keeps all its digits, however many.
 
     Raises:
         BadRecord: not JSON, or nested too deeply; without file and line.
     """
     try:
-        return orjson.loads(raw), 0
+        value = orjson.loads(raw)
+        return (value, 0) if _BEYOND_64_BITS.search(raw) is None else _tolerant(raw, ValueError("a large number"))
     except orjson.JSONDecodeError as error:
         if not _ODD.search(raw):
             raise _bad(error, raw) from None

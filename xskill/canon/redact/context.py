@@ -23,6 +23,7 @@ from xskill.canon.redact.values import (
     told_key,
     told_password,
     user_and_password,
+    word_password,
 )
 
 _VALUE = r"""[^\s"'`\\,;&<>(){}\[\]|]"""
@@ -129,6 +130,20 @@ _CLAIMED: list[SecretRule] = [
         ("PASS",),
         r"PASS(?:WORD|WD|PHRASE)?=\\*[\"'](?P<secret>[^\"'\\\n]{3,200})",
         literal,
+    ),
+    SecretRule(
+        "password", ("PASS",), rf"PASS(?:WORD|WD|PHRASE)=(?P<secret>{_VALUE}{{6,200}}){_NO_CODE_AFTER}", word_password
+    ),
+    SecretRule(
+        "password", ("PWD",), rf"(?<=[A-Z0-9]_)PWD=(?P<secret>{_VALUE}{{6,200}}){_NO_CODE_AFTER}", word_password
+    ),
+    SecretRule(  # a field of JSON, in a text
+        "password",
+        ("assw", "assphrase"),
+        rf"(?i){_PASSWORD_NAME}\\*\"\s{{0,4}}:\s{{0,4}}\\*\"(?P<secret>[^\"\\\s]{{6,200}})(?=\\*\")",
+        word_password,
+        before=1,
+        goes_on=_PASSWORD_END + r"\\*\"\s{0,4}:",
     ),
     SecretRule(
         "password",

@@ -18,6 +18,14 @@ _STAND_IN = re.compile(
 _METHOD = re.compile(r"sha|md5|base|utf|[bs]crypt|argon|pbkdf|aes|rsa|oauth|\d+[- ]?(?:char|digit|letter)", re.I)
 
 
+_TYPES_OF_VALUES = frozenset(
+    "string text password hidden required optional field input placeholder value varchar integer boolean number empty "
+    "false true null none undefined redacted secret changeme default example invalid missing wrong correct incorrect "
+    "encrypted hashed plain plaintext basic strong weak valid unset disabled enabled prompt unknown label name".split()
+)
+"""What a schema or a form says of a password, where others hold it."""
+
+
 def stand_in(value: str) -> bool:
     """A variable, a template or a made-up value in the place of a secret."""
     return value[0] in "$%*~@{" or _STAND_IN.search(value) is not None
@@ -64,6 +72,17 @@ def password(value: str) -> bool:
         and not _WORD.fullmatch(value)
         and not _PATH.search(value)
         and not _CODE.fullmatch(value)
+    )
+
+
+def word_password(value: str) -> bool:
+    """A password that may be one plain word, where its name stands right before it as nothing but a name does."""
+    return (
+        len(set(value)) >= 4
+        and not stand_in(value)
+        and not _PATH.search(value)
+        and value.casefold() not in _TYPES_OF_VALUES
+        and re.fullmatch(r"[\w!@#%^&*+=.,:;?~-]+", value) is not None
     )
 
 
