@@ -17,7 +17,8 @@ from typing import Any, BinaryIO, Literal
 
 from xskill.canon.formats.format import Format, Unit
 from xskill.canon.formats.table import FORMATS
-from xskill.canon.reading.json_text import parse, parse_many
+from xskill.canon.reading.documents import NumberedValue, document_values, read_document
+from xskill.canon.reading.json_text import parse
 from xskill.canon.reading.raw_lines import Line, numbered, refuse_binary, utf8_stream
 from xskill.errors import BadRecord, NoInput, UsageError
 from xskill.streams.source import Container, Input
@@ -44,8 +45,6 @@ _CONTAINERS: dict[Unit, tuple[Container, ...]] = {
 _KINDS: dict[Container, str] = {"text": "a file", "parquet": "a Parquet table", "zip": "a ZIP archive"}
 
 Mode = Literal["lines", "values", "whole"]
-NumberedValue = tuple[int, Any, int]
-"""Number of a record, the record, and how many NaN and infinities in it were read as null."""
 
 
 @dataclass(slots=True)
@@ -189,26 +188,6 @@ def _after_junk(
     return Log("lines", forced or _vote(values, source), chain(head, lines), stream=stream)
 
 
-def read_document(raw: bytes, fmt: Format) -> Iterator[NumberedValue | BadRecord]:
-    """The records of a document, or of several that follow one another: ``(number, value, nulled numbers)``.
-
-    A list that is not itself one record is a list of records.
-    """
-    number = 0
-    for value, nulled in _values(raw):
-        if isinstance(value, BadRecord):
-            yield value
-            return
-        if isinstance(value, list) and not (fmt.whole and fmt.detect(value)):
-            for item in value:
-                number += 1
-                yield number, item, nulled
-                nulled = 0
-        else:
-            number += 1
-            yield number, value, nulled
-
-
 def detect_value(value: Any) -> Format | None:
     """The first format whose test holds for a parsed JSON value (of a list: for it, or for most of its items)."""
     for fmt in FORMATS.of_values():
@@ -261,7 +240,7 @@ def _document_mode(head: list[Line], stream: BinaryIO, forced: Format | None, so
     if forced is not None:
         return Log("values", forced, values=read_document(raw, forced))
     fmt: Format | None = None
-    for value, _ in _values(raw):
+    for value, _ in document_values(raw):
         if isinstance(value, BadRecord):
             raise value.at(source.name)
         fmt = detect_value(value)
@@ -271,22 +250,6 @@ def _document_mode(head: list[Line], stream: BinaryIO, forced: Format | None, so
     if fmt is None:
         raise unknown_format(source.name)
     return Log("values", fmt, values=read_document(raw, fmt))
-
-
-def _values(raw: bytes) -> Iterator[tuple[Any, int]]:
-    """The JSON values of a document; a :class:`BadRecord` stands for the rest that cannot be parsed."""
-    try:
-        yield parse(raw)
-        return
-    except BadRecord as error:
-        first = error
-    count = 0
-    try:
-        for value, nulled in parse_many(raw):
-            count += 1
-            yield value, nulled
-    except BadRecord as error:
-        yield (error if count else first), 0
 
 
 def _holds_nothing(value: Any) -> bool:
