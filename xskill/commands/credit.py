@@ -91,6 +91,7 @@ def command(
     _refuse_unused(ctx, method, backup)
     config = Config(
         method=method,
+        options=dict(_pair(text) for text in option or ()),
         backup=backup,
         tau=tau,
         turn_credit=turn_credit,
@@ -100,7 +101,6 @@ def command(
         ratio=ratio,
         std=std,
         shared=shared,
-        options=dict(_pair(text) for text in option or ()),
     )
     work = Work(files or [], config, reward_from, per_turn=per_turn, jobs=jobs, output=output, to=to)
     with Run("credit", quiet=quiet, rejects=rejects) as run:

@@ -15,6 +15,12 @@ class ShowForm(Choice):
     """It writes all nodes as they are: nothing can be chosen."""
 
 
+TRAINERS = ChoiceTable(
+    "--as",
+    Choice,
+    [Choice(name, "", f"xskill.tree.trainer_rows:{name.upper()}") for name in ("verl", "trl", "skyrl")],
+)
+
 SHOW = ChoiceTable(
     "--as",
     ShowForm,
@@ -23,15 +29,5 @@ SHOW = ChoiceTable(
         ShowForm("dot", "for Graphviz", "xskill.tree.graphs:dot"),
         ShowForm("mermaid", "a diagram in Markdown", "xskill.tree.graphs:mermaid"),
         ShowForm("markdown", "a table", "xskill.tree.graphs:markdown"),
-    ],
-)
-
-TRAINERS = ChoiceTable(
-    "--as",
-    Choice,
-    [
-        Choice("verl", "", "xskill.tree.trainer_rows:VERL"),
-        Choice("trl", "", "xskill.tree.trainer_rows:TRL"),
-        Choice("skyrl", "", "xskill.tree.trainer_rows:SKYRL"),
     ],
 )
