@@ -7,7 +7,7 @@ from typing import Unpack
 
 from xskill.bank.skillbank import Bank
 from xskill.bounds import bounded, spelled_out
-from xskill.distill.stage import Distillation, LearnOptions, distillation, evidence_of
+from xskill.distill.stage import Distillation, SkillOptions, distillation, evidence_of
 from xskill.records import Edit, Evidence, Trajectory
 from xskill.streams.run import PythonRun
 from xskill.streams.streams_face import counted
@@ -26,7 +26,7 @@ _BOUNDS = bounded(
 
 
 @_BOUNDS
-@spelled_out(LearnOptions, distillation)
+@spelled_out(SkillOptions, distillation)
 def distill(
     trajectories: Iterable[Trajectory],
     tree: XTree | None = None,
@@ -34,7 +34,7 @@ def distill(
     bank: Bank | None = None,
     evidence: Iterable[Evidence] | None = None,
     failures_from: Iterable[Trajectory] | None = None,
-    **options: Unpack[LearnOptions],
+    **options: Unpack[SkillOptions],
 ) -> Bank:
     """Turn experience into a SkillBank, without a model: what ``xskill distill`` writes.
 
@@ -72,7 +72,7 @@ def distill(
 
 
 @_BOUNDS
-@spelled_out(LearnOptions, distillation)
+@spelled_out(SkillOptions, distillation)
 def propose(
     trajectories: Iterable[Trajectory],
     bank: Bank,
@@ -80,7 +80,7 @@ def propose(
     *,
     evidence: Iterable[Evidence] | None = None,
     failures_from: Iterable[Trajectory] | None = None,
-    **options: Unpack[LearnOptions],
+    **options: Unpack[SkillOptions],
 ) -> list[Edit]:
     """The edits of a present bank that experience asks for: what ``xskill distill --as edits`` writes.
 
@@ -125,7 +125,7 @@ def _distillation(
     present: Bank | None,
     compared: Iterable[Evidence] | None,
     failures_from: Iterable[Trajectory] | None,
-    options: LearnOptions,
+    options: SkillOptions,
 ) -> Distillation:
     run = PythonRun("distill")
     return distillation(

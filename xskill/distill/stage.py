@@ -174,7 +174,7 @@ class Distillation:
         return make_bank(candidate.skills, parent=header.parent, extra={**header.extra, "questions": seen})
 
 
-class LearnOptions(TypedDict, total=False):
+class SkillOptions(TypedDict, total=False):
     """The keywords of :func:`distillation` that say what is learned; the others bring what it is learned from."""
 
     min_rate: float
@@ -188,7 +188,7 @@ class LearnOptions(TypedDict, total=False):
     allow_split: Collection[str] | None
 
 
-class DistillOptions(LearnOptions, total=False):
+class DistillOptions(SkillOptions, total=False):
     """The keywords of :func:`distillation`."""
 
     bank: Bank | None
