@@ -1,4 +1,4 @@
-"""Forms in which ``tree show`` and ``tree instances`` write.
+"""Forms in which ``tree show``, ``tree instances`` and ``tree context`` write.
 
 Light, so that the commands show the names in their help.
 """
@@ -14,6 +14,8 @@ class ShowForm(Choice):
     whole_tree: bool = False
     """It writes all nodes as they are: nothing can be chosen."""
 
+
+CARDS = ChoiceTable("--as", Choice, [Choice("jsonl", "id, context, n_tokens"), Choice("text", "cards alone")])
 
 TRAINERS = ChoiceTable(
     "--as",
