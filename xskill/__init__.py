@@ -45,19 +45,30 @@ if TYPE_CHECKING:
         WorkerError,
         XskillError,
     )
-    from xskill.records.instances import Gold, Instance, Message
-    from xskill.records.skills import BankHeader, Candidate, Edit, Evidence, Result, Skill, Verdict
-    from xskill.records.trajectories import (
+    from xskill.records import (
+        BankHeader,
+        Candidate,
+        Corpus,
         CreditsHeader,
+        Edit,
+        Evidence,
+        Gold,
+        Instance,
+        Message,
+        Node,
         Parent,
+        Result,
         RolloutNode,
+        Skill,
+        Slot,
         Source,
         Step,
         Tile,
         Trajectory,
+        TreeHeader,
         TurnCredit,
+        Verdict,
     )
-    from xskill.records.trees import Corpus, Node, Slot, TreeHeader
     from xskill.streams.streams_face import from_polars, read, to_polars, write
 
 __version__ = "0.1.0"
@@ -151,35 +162,9 @@ if not TYPE_CHECKING:
                 "WorkerError",
                 "XskillError",
             ),
-            "xskill.records.instances": (
-                "Gold",
-                "Instance",
-                "Message",
-            ),
-            "xskill.records.skills": (
-                "BankHeader",
-                "Candidate",
-                "Edit",
-                "Evidence",
-                "Result",
-                "Skill",
-                "Verdict",
-            ),
-            "xskill.records.trajectories": (
-                "CreditsHeader",
-                "Parent",
-                "RolloutNode",
-                "Source",
-                "Step",
-                "Tile",
-                "Trajectory",
-                "TurnCredit",
-            ),
-            "xskill.records.trees": (
-                "Corpus",
-                "Node",
-                "Slot",
-                "TreeHeader",
+            "xskill.records": tuple(
+                """BankHeader Candidate Corpus CreditsHeader Edit Evidence Gold Instance Message Node Parent Result
+                RolloutNode Skill Slot Source Step Tile Trajectory TreeHeader TurnCredit Verdict""".split()
             ),
             "xskill.streams.streams_face": (
                 "from_polars",

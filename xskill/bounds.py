@@ -1,8 +1,9 @@
-"""The ranges of numeric options in Python calls: those that the command line has for the same options."""
+"""Options of Python calls: the ranges that the command line has for them too, and signatures that spell them out."""
 
 from __future__ import annotations
 
 import functools
+import inspect
 import math
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
@@ -11,6 +12,7 @@ from xskill.errors import UsageError
 
 P = ParamSpec("P")
 R = TypeVar("R")
+F = TypeVar("F", bound=Callable[..., Any])
 Bounds = tuple[float | None, float | None]
 """Least and largest value; None is no bound."""
 
@@ -38,6 +40,33 @@ def bounded(**bounds: Bounds) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
         checked.bounds = bounds  # type: ignore[attr-defined]
         return checked
+
+    return wrap
+
+
+def spelled_out(options: type, source: Callable[..., Any] | None = None) -> Callable[[F], F]:
+    """Show the keywords that ``**options`` stands for in a function's signature.
+
+    A type checker reads them from ``Unpack[options]``; help, the documentation and :func:`inspect.signature` from here.
+
+    Args:
+        options: the TypedDict that names them.
+        source: the function that they are passed on to, and that has their defaults; without it, these are all None.
+    """
+    if source is not None:
+        passed_on = inspect.signature(source).parameters
+        keywords = [passed_on[name] for name in options.__annotations__]
+    else:
+        keywords = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=hint.__forward_arg__)
+            for name, hint in options.__annotations__.items()
+        ]
+
+    def wrap(function: F) -> F:
+        signature = inspect.signature(function)
+        own = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
+        function.__signature__ = signature.replace(parameters=[*own, *keywords])  # type: ignore[attr-defined]
+        return function
 
     return wrap
 

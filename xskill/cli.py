@@ -139,16 +139,16 @@ def _root(
 
 
 def _one_blas_thread() -> None:
-    """Nothing here multiplies large matrices, and numpy's BLAS would start a thread a core, which spin for work.
+    """Keep numpy's BLAS to one thread: it would start one a core, which spin, and nothing here needs them.
 
-    ``os.environ`` stays as it is: it is what workers and other commands of the user get.
+    ``os.environ`` stays as it is, since workers and other commands of the user inherit it.
     """
     if "OPENBLAS_NUM_THREADS" not in os.environ:
         os.putenv("OPENBLAS_NUM_THREADS", "1")
 
 
 def _collect_seldom() -> None:
-    """Records have no cycles: looking for some after every 700 new objects took half the time of reading them."""
+    """Records hold no reference cycles, and looking for some at every 700 new objects took half the time of reading."""
     gc.set_threshold(100_000, 20, 50)
 
 

@@ -201,7 +201,7 @@ def test_huge_and_tiny_rewards_stay_finite() -> None:
 
 
 def test_grpo_of_equal_rewards_has_no_float_noise() -> None:
-    """The official float32 code gives 0.056 here (BASELINES.md)."""
+    """The official float32 code gives 0.056 here (docs/methods/baselines.md)."""
     records = [
         {"id": str(i), "question_id": "q", "reward": 0.7, "steps": [{"action": str(i), "observation": ""}]}
         for i in range(7)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -76,23 +77,33 @@ def test_a_question_in_two_parts_is_left_to_one_process(tmp_path: Path) -> None:
     assert many == credit("-j1", path)[0]
 
 
-def test_a_bad_record_is_explained_by_one_process(tmp_path: Path) -> None:
-    records = questions(40)
-    records[100]["steps"][0]["action"] = 5
-    path = write(tmp_path / "r.jsonl", records)
-    out, error = credit("-j2", path, check=65)
-    assert out == b""
-    assert "r.jsonl:101: steps[0].action: expected a string, got 5" in error
+def with_a_bad_action(record: dict[str, Any]) -> None:
+    record["steps"][0]["action"] = 5
 
 
-def test_a_branch_that_is_none_is_explained_by_one_process(tmp_path: Path) -> None:
-    """The parts do not hold the texts that the explanation shows."""
+def with_a_parent_that_is_none(record: dict[str, Any]) -> None:
+    record["parent"] = {"id": "r0", "turn": 3}
+
+
+@pytest.mark.parametrize(
+    ("spoil", "reason"),
+    [
+        (with_a_bad_action, "steps[0].action: expected a string, got 5"),
+        # The parts do not hold the texts that this explanation shows.
+        (
+            with_a_parent_that_is_none,
+            "parent.turn: 3, but turn 2 differs from the parent 'r0': action 'd', the parent's 'c'",
+        ),
+    ],
+)
+def test_a_bad_record_is_explained_by_one_process(
+    tmp_path: Path, spoil: Callable[[dict[str, Any]], None], reason: str
+) -> None:
     records = questions(40)
-    records[100]["parent"] = {"id": "r0", "turn": 3}
-    path = write(tmp_path / "r.jsonl", records)
-    out, error = credit("-j2", path, check=65)
+    spoil(records[100])
+    out, error = credit("-j2", write(tmp_path / "r.jsonl", records), check=65)
     assert out == b""
-    assert "r.jsonl:101: parent.turn: 3, but turn 2 differs from the parent 'r0': action 'd', the parent's 'c'" in error
+    assert f"r.jsonl:101: {reason}" in error
 
 
 def test_parts_that_would_write_different_columns_are_left_to_one_process(tmp_path: Path) -> None:

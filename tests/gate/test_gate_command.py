@@ -1,4 +1,4 @@
-"""The real command: decisions of ALGORITHMS section 7, exits, refusals, what it leaves on disk."""
+"""The real command: the decisions of docs/methods/gate.md, exits, refusals, what it leaves on disk."""
 
 from __future__ import annotations
 

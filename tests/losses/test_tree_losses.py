@@ -18,7 +18,7 @@ ONE_TURN = np.zeros(3, np.int64)
 
 
 def test_one_turn_by_hand() -> None:
-    """Log ratio .3 summed, .1 in the mean; p = .57444 and .52498 (ALGORITHMS section 5)."""
+    """Log ratio .3 summed, .1 in the mean; p = .57444 and .52498 (docs/methods/tree-opsd.md)."""
     for ratio, log_rho, p in (("sum", 0.3, 0.57444252), ("mean", 0.1, 0.52497919)):
         result = tree_opsd_loss(NEW, OLD, ONE_TURN, np.array([0.6]), ratio=ratio)  # type: ignore[arg-type]
         kl = 0.6 * np.log(0.6 / p) + 0.4 * np.log(0.4 / (1 - p))

@@ -47,35 +47,18 @@ EPISODES = lines(
     {"schema": T, "id": "e3", "question_id": "q2", "task_type": "cool", "env": "alf", "actions": []},
     {"schema": T, "id": "e4", "success": True, "actions": ["c", "a"], "parent": {"id": "e1", "turn": 1}, "reward": 0.5},
 )
+
+
+def node(id: str, children: list[str], depth: int, expansion: list[str], count: int) -> dict[str, Any]:
+    node = {"schema": "xskill.node/1", "id": id, "children": children, "depth": depth, "length": len(expansion)}
+    return {**node, "expansion": expansion, "count": count}
+
+
 TREE = lines(
     {"schema": "xskill.tree/1", "n_nodes": 3},
-    {
-        "schema": "xskill.node/1",
-        "id": "S0",
-        "children": ["a", "b"],
-        "depth": 1,
-        "length": 2,
-        "expansion": ["a", "b"],
-        "count": 9,
-    },
-    {
-        "schema": "xskill.node/1",
-        "id": "S1",
-        "children": ["c", "c"],
-        "depth": 1,
-        "length": 2,
-        "expansion": ["c", "c"],
-        "count": 5,
-    },
-    {
-        "schema": "xskill.node/1",
-        "id": "S2",
-        "children": ["S0", "c"],
-        "depth": 2,
-        "length": 3,
-        "expansion": ["a", "b", "c"],
-        "count": 4,
-    },
+    node("S0", ["a", "b"], 1, ["a", "b"], 9),
+    node("S1", ["c", "c"], 1, ["c", "c"], 5),
+    node("S2", ["S0", "c"], 2, ["a", "b", "c"], 4),
 )
 
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from xskill.lazy import lazily
 
 if TYPE_CHECKING:
-    from xskill.bank.bank_face import Applied, apply, index, load, make, retrieve, save
+    from xskill.bank.bank_face import Applied, apply, load, make, save
     from xskill.bank.candidate import Outcome
-    from xskill.bank.retrieval import Hit, Index
+    from xskill.bank.retrieval import Hit, Index, index, retrieve
     from xskill.bank.skillbank import Bank
 
 __all__ = [
@@ -33,16 +33,16 @@ if not TYPE_CHECKING:
             "xskill.bank.bank_face": (
                 "Applied",
                 "apply",
-                "index",
                 "load",
                 "make",
-                "retrieve",
                 "save",
             ),
             "xskill.bank.candidate": ("Outcome",),
             "xskill.bank.retrieval": (
                 "Hit",
                 "Index",
+                "index",
+                "retrieve",
             ),
             "xskill.bank.skillbank": ("Bank",),
         },

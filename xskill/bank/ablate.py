@@ -128,7 +128,7 @@ def as_text(report: dict[str, Any]) -> str:
 
 
 def kept_skills(text: str) -> set[str]:
-    """``id,id`` or the file of a report → ids to keep; of a report those that do not hurt."""
+    """The ids of skills to keep: those of ``id,id``, or those of a report's file that do not hurt."""
     if not os.path.exists(text):
         return {part.strip() for part in text.split(",") if part.strip()}
     try:

@@ -47,7 +47,7 @@ def folder_name(skill: Skill) -> str:
 
 
 def _slug(text: str) -> str:
-    """Cut at a word where one ends in the second half of the room."""
+    """The text as a folder name: cut between two words if one ends in its second half, else in the middle of a word."""
     slug = re.sub(r"[^a-z0-9]+", "-", text).strip("-")
     if len(slug) <= MAX_NAME:
         return slug

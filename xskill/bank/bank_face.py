@@ -8,12 +8,8 @@ from typing import NamedTuple
 
 from xskill.bank.ablate import kept_skills
 from xskill.bank.candidate import Caps, Outcome, apply_edits, check_outcomes, edits_of
-from xskill.bank.embed import encoder
-from xskill.bank.retrieval import Hit, Index, build_index
-from xskill.bank.retrieval import retrieve as look_up
 from xskill.bank.skillbank import Bank, make_bank, read_bank, write_bank
 from xskill.bounds import bounded
-from xskill.errors import UsageError
 from xskill.records import Edit, Skill
 from xskill.streams.run import PythonRun
 
@@ -58,65 +54,6 @@ def make(skills: Iterable[Skill]) -> Bank:
         BadData: two skills share an id.
     """
     return make_bank(skills)
-
-
-def index(bank: Bank, *, embed: str | None = None, base_url: str | None = None) -> Index:
-    """A bank made ready for many calls of :func:`retrieve`.
-
-    Example::
-
-        ready = bank.index(bank.load("bank.jsonl"))
-        prompts = [bank.retrieve(ready, task) for task in ("heat an egg", "clean a plate")]
-
-    Args:
-        bank: its task skills are indexed.
-        embed: ``openai:MODEL`` or ``local:MODEL``: similarity of embeddings instead of words.
-        base_url: endpoint for ``openai:MODEL``.
-
-    Raises:
-        UsageError: an unknown kind of model, or its client is not installed.
-    """
-    if base_url is not None and not (embed or "").startswith("openai:"):
-        raise UsageError("--base-url is the endpoint of --embed openai:MODEL")
-    return build_index(bank, encoder(embed, base_url) if embed is not None else None)
-
-
-@bounded(top=(0, None), threshold=(-1, 1), budget=(0, None))
-def retrieve(
-    bank: Bank | Index,
-    task: str,
-    task_type: str | None = None,
-    *,
-    top: int = 6,
-    threshold: float = 0.4,
-    budget: int | None = None,
-    embed: str | None = None,
-    base_url: str | None = None,
-) -> list[Hit]:
-    """The skills that a task needs: all general ones, the best task skills, the mistakes of the type.
-
-    Example::
-
-        hits = bank.retrieve(bank.load("bank.jsonl"), "put a clean apple in the fridge", top=3)
-        titles = [hit.skill.title for hit in hits]
-
-    Args:
-        bank: a bank, or what :func:`index` made of it (then ``embed`` and ``base_url`` were chosen there).
-        task: text of the task.
-        task_type: its type, if known.
-        top: task skills at most.
-        threshold: similarity from which a skill of another or unknown type is taken.
-        budget: leave out what does not fit into so many tokens (4 characters a token).
-        embed: see :func:`index`.
-        base_url: see :func:`index`.
-
-    Raises:
-        UsageError: a value out of range, or an embedding that cannot be had.
-    """
-    if isinstance(bank, Index) and (embed, base_url) != (None, None):
-        raise UsageError("--embed: the index of a bank was made with its own; choose it there")
-    ready = bank if isinstance(bank, Index) else index(bank, embed=embed, base_url=base_url)
-    return look_up(ready, task, task_type, top=top, threshold=threshold, budget=budget)
 
 
 class Applied(NamedTuple):

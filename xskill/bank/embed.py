@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from xskill.array_types import Floats
-from xskill.bank.retrieval import Encoder
 from xskill.errors import UsageError, XskillError
+
+Encoder = Callable[[Sequence[str]], Floats]
+"""Texts → one row of an embedding each."""
 
 BATCH = 256
 

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from xskill.array_types import Floats
+from xskill.bank.embed import Encoder
+from xskill.bank.embed import encoder as encoder_of
 from xskill.bank.prompt import skill_lines
 from xskill.bank.similarity import purpose_of, words
 from xskill.bank.skillbank import Bank
+from xskill.bounds import bounded
+from xskill.errors import UsageError
 from xskill.records import Skill
 from xskill.text.quoted import estimate_tokens
-
-Encoder = Callable[[Sequence[str]], Floats]
-"""Texts → one row of an embedding each."""
 
 STOP_WORDS = frozenset(
     """a an and are as at be before by for from has have if in into is it its not of on only or that the them then there
@@ -80,6 +81,28 @@ def build_index(bank: Bank, encoder: Encoder | None = None) -> Index:
     )
 
 
+def index(bank: Bank, *, embed: str | None = None, base_url: str | None = None) -> Index:
+    """A bank made ready for many calls of :func:`retrieve`.
+
+    Example::
+
+        ready = bank.index(bank.load("bank.jsonl"))
+        prompts = [bank.retrieve(ready, task) for task in ("heat an egg", "clean a plate")]
+
+    Args:
+        bank: its task skills are indexed.
+        embed: ``openai:MODEL`` or ``local:MODEL``: similarity of embeddings instead of words.
+        base_url: endpoint for ``openai:MODEL``.
+
+    Raises:
+        UsageError: an unknown kind of model, or its client is not installed.
+    """
+    if base_url is not None and not (embed or "").startswith("openai:"):
+        raise UsageError("--base-url is the endpoint of --embed openai:MODEL")
+    return build_index(bank, encoder_of(embed, base_url) if embed is not None else None)
+
+
+@bounded(top=(0, None), threshold=(-1, 1), budget=(0, None))
 def retrieve(
     bank: Bank | Index,
     task: str,
@@ -88,22 +111,40 @@ def retrieve(
     top: int = 6,
     threshold: float = 0.4,
     budget: int | None = None,
+    embed: str | None = None,
+    base_url: str | None = None,
 ) -> list[Hit]:
-    """Skills for one task: all general ones, the best task skills, the mistakes of the type.
+    """The skills that a task needs: all general ones, the best task skills, the mistakes of the type.
 
     Task skills: at most ``top``, first those of the task's own type (whatever their similarity: the type is a better
-    sign than words), then others with similarity >= ``threshold``; best first, ties in bank order. Without a type the
-    best hit tells it. Mistakes: those without a type, and those of the type.
+    sign than words), then others with similarity >= ``threshold``; best first, ties in bank order. Without a type, that
+    of the best hit counts. Mistakes: those without a type, and those of the type.
+
+    Example::
+
+        hits = bank.retrieve(bank.load("bank.jsonl"), "put a clean apple in the fridge", top=3)
+        titles = [hit.skill.title for hit in hits]
 
     Args:
-        bank: of many tasks, index it once (:func:`build_index`); the index may use embeddings.
-        budget: tokens (:func:`xskill.text.quoted.estimate_tokens`). Skills that don't fit are left out: mistakes
-            and general skills give way before task skills, later ones before earlier ones.
+        bank: a bank, or what :func:`index` made of it (then ``embed`` and ``base_url`` were chosen there).
+        task: text of the task.
+        task_type: its type, if known.
+        top: task skills at most.
+        threshold: similarity from which a skill of another or unknown type is taken.
+        budget: leave out what does not fit into so many tokens (4 characters a token): mistakes and general skills give
+            way before task skills, later ones before earlier ones.
+        embed: see :func:`index`.
+        base_url: see :func:`index`.
+
+    Raises:
+        UsageError: a value out of range, or an embedding that cannot be had.
     """
-    index = build_index(bank) if isinstance(bank, Bank) else bank
-    scores = _scores(index, task)
+    if isinstance(bank, Index) and (embed, base_url) != (None, None):
+        raise UsageError("--embed: the index of a bank was made with its own; choose it there")
+    ready = bank if isinstance(bank, Index) else index(bank, embed=embed, base_url=base_url)
+    scores = _scores(ready, task)
     eligible = scores >= threshold
-    own = index.types.get(task_type) if task_type is not None else None
+    own = ready.types.get(task_type) if task_type is not None else None
     rank = scores.copy()
     if own is not None:
         eligible[own] = True
@@ -113,10 +154,10 @@ def retrieve(
         floor = np.partition(rank[numbers], numbers.size - top)[numbers.size - top]
         numbers = numbers[rank[numbers] >= floor]
     chosen = numbers[np.argsort(-rank[numbers], kind="stable")][:top]
-    hits = [Hit(index.task[n], float(scores[n])) for n in chosen.tolist()]
+    hits = [Hit(ready.task[n], float(scores[n])) for n in chosen.tolist()]
     kind = task_type if task_type is not None else (hits[0].skill.task_type if hits else None)
-    mistakes = [Hit(skill) for skill in index.mistakes if skill.task_type is None or skill.task_type == kind]
-    general = [Hit(skill) for skill in index.general]
+    mistakes = [Hit(skill) for skill in ready.mistakes if skill.task_type is None or skill.task_type == kind]
+    general = [Hit(skill) for skill in ready.general]
     if budget is None:
         return general + hits + mistakes
     return _within(budget, general, hits, mistakes)

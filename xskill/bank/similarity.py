@@ -24,7 +24,7 @@ def title_key(title: str) -> str:
 
 
 def purpose_of(skill: Skill) -> str:
-    """What a skill is for: all that it says but when not to use it."""
+    """What a skill is for: all that it says, except when not to use it."""
     parts = [skill.title, skill.principle, skill.when_to_apply, *skill.steps]
     return "\n".join(part for part in parts if part)
 

@@ -13,7 +13,7 @@ from xskill.commands.forms import CREDIT
 from xskill.commands.given import refuse
 from xskill.commands.options import Files, Output, Quiet, Rejects, To
 from xskill.commands.types import finite
-from xskill.credit.choices import BACKUPS, MAPS, METHODS, RATIOS, TURN_CREDITS
+from xskill.credit.choices import BACKUPS, MAPS, METHODS, RATIOS, SHARED, STDS, TURN_CREDITS
 from xskill.errors import UsageError
 
 if TYPE_CHECKING:
@@ -44,12 +44,9 @@ def command(
         str, typer.Option(metavar="S|max", help="Credit at which a target reaches its bound; max: of the question.")
     ] = "1",
     ratio: Annotated[str, choose(RATIOS, help="Turn log ratio: sum over its tokens, or mean.")] = "sum",
-    std: Annotated[
-        Literal["population", "sample"], typer.Option(help="Deviation that advantages are divided by.")
-    ] = "population",
+    std: Annotated[str, choose(STDS, help="Deviation that advantages are divided by.")] = "population",
     shared: Annotated[
-        Literal["weight", "once"],
-        typer.Option(help="Each of k copies of a turn weighs 1/k, or the first 1 and the others 0."),
+        str, choose(SHARED, help="Each of k copies of a turn weighs 1/k, or the first 1 and the others 0.")
     ] = "weight",
     option: Annotated[
         Optional[list[str]],
@@ -91,6 +88,7 @@ def command(
     _refuse_unused(ctx, method, backup)
     config = Config(
         method=method,
+        options=dict(_pair(text) for text in option or ()),
         backup=backup,
         tau=tau,
         turn_credit=turn_credit,
@@ -100,7 +98,6 @@ def command(
         ratio=ratio,
         std=std,
         shared=shared,
-        options=dict(_pair(text) for text in option or ()),
     )
     work = Work(files or [], config, reward_from, per_turn=per_turn, jobs=jobs, output=output, to=to)
     with Run("credit", quiet=quiet, rejects=rejects) as run:

@@ -76,7 +76,8 @@ def _named(params: Iterable[Any], values: Mapping[str, Any]) -> Iterator[_Named]
 
 
 def _identity(file: _Named) -> object:
-    """What is equal for two names of one file; None for what several may share."""
+    """A value that all names of a file share, and no other file has; None for a file that may be named several
+    times."""
     try:
         if file.path == "-":
             found = os.fstat(1 if file.role == "stdout" else 0) if file.role != "output" else None

@@ -105,7 +105,7 @@ def command(
 
 
 def _read_side(path: str, side: str, run: Run) -> dict[str, list[Result]]:
-    """The results of one side, which is no side without any."""
+    """The results of one side, of which there must be at least one."""
     from xskill.gate.compare import by_task
     from xskill.records import Result
     from xskill.streams.read import read_records
@@ -144,7 +144,7 @@ def _promote(path: str, bank: Bank, verdict: Verdict) -> None:
 
 
 def _append(path: str, line: bytes) -> None:
-    """One line more, in a single write, so that two gates at once do not mix theirs; what is torn stays alone."""
+    """Append a line in a single write, so that two gates at once do not mix theirs. A torn last line is left alone."""
     try:
         handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o666)
         try:

@@ -122,6 +122,7 @@ def command(
     input it counts whole. Association with success is descriptive unless --permutations.
     """
     from xskill.mine.mining import mine
+    from xskill.mine.rules import RuleOptions
     from xskill.records import Episode
     from xskill.streams.read import read_records
     from xskill.streams.run import Run
@@ -133,6 +134,20 @@ def command(
 
         write_text(sweep, as_lines(trials))
 
+    rules: RuleOptions = {
+        "outcome": outcome,  # type: ignore[typeddict-item]
+        "p_length": p_length,
+        "p_success": p_success,
+        "epsilon": epsilon,
+        "eta": eta,
+        "min_frequency": min_frequency,
+        "max_length": max_length,
+        "max_skills": max_skills,
+        "min_success_rate": min_success_rate,
+        "min_families": min_families,
+        "self_pairs": self_pairs,  # type: ignore[typeddict-item]
+        "successes_only": successes_only,
+    }
     earlier = read_tree(resume) if resume is not None else None
     with Run("mine", quiet=quiet, rejects=rejects) as run:
         tree = mine(
@@ -142,26 +157,15 @@ def command(
             permutations=permutations,
             bootstrap=bootstrap,
             auto=auto,
-            on_trials=write_trials if sweep is not None else None,
-            resumable=resumable,
-            resume=earlier,
             seed=seed,
             jobs=jobs,
             engine=engine,
+            resumable=resumable,
+            resume=earlier,
+            on_trials=write_trials if sweep is not None else None,
             name=name,
             run=run,
-            outcome=outcome,
-            p_length=p_length,
-            p_success=p_success,
-            epsilon=epsilon,
-            eta=eta,
-            min_frequency=min_frequency,
-            max_length=max_length,
-            max_skills=max_skills,
-            min_success_rate=min_success_rate,
-            min_families=min_families,
-            self_pairs=self_pairs,
-            successes_only=successes_only,
+            **rules,
         )
         write_tree(tree, output, to=to)
         stats = tree.header.stats

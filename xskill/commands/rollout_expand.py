@@ -16,11 +16,11 @@ from xskill.commands.rollout_run import (
     ProfileName,
     Report,
     Resume,
-    Shared,
     Timeout,
     Worker,
     leave,
     run_rollout,
+    shared_options,
 )
 from xskill.commands.types import INPUT
 
@@ -69,22 +69,7 @@ def command(
 
     if given is not None:
         refuse(ctx, ["initial"], "samples first episodes; --from FILE holds them already")
-    if bank is None:
-        refuse(ctx, ["budget"], "belongs to --bank FILE: the skills that fit")
-    shared = Shared(
-        worker=worker,
-        jobs=jobs,
-        timeout=timeout,
-        max_turns=max_turns,
-        seed=seed,
-        bank=bank,
-        budget=budget,
-        profile=profile,
-        resume=resume,
-        report=report,
-        output=output,
-        to=to,
-    )
+    shared = shared_options(ctx)
     with Run("rollout expand", quiet=quiet, rejects=rejects) as run:
         if given is None:
             episodes: dict[str, list[Trajectory]] = {}

@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from xskill.commands.given import refuse
 from xskill.commands.options import Files, Output, Quiet, Rejects, Seed, To
 from xskill.commands.rollout_run import (
     BankFile,
@@ -16,11 +15,11 @@ from xskill.commands.rollout_run import (
     ProfileName,
     Report,
     Resume,
-    Shared,
     Timeout,
     Worker,
     leave,
     run_rollout,
+    shared_options,
 )
 from xskill.commands.types import finite
 
@@ -75,8 +74,6 @@ def command(
     for option, given, known in (("--prior", prior, get_args(PriorFrom)), ("--value", value, get_args(ValueFrom))):
         if given not in known:
             raise UsageError(f"{option} {given}: expected one of {', '.join(known)}")
-    if bank is None:
-        refuse(ctx, ["budget"], "belongs to --bank FILE: the skills that fit")
     choices = Search(
         iterations=iterations,
         depth=depth,
@@ -85,20 +82,7 @@ def command(
         prior=prior,  # type: ignore[arg-type]
         value=value,  # type: ignore[arg-type]
     )
-    shared = Shared(
-        worker=worker,
-        jobs=jobs,
-        timeout=timeout,
-        max_turns=max_turns,
-        seed=seed,
-        bank=bank,
-        budget=budget,
-        profile=profile,
-        resume=resume,
-        report=report,
-        output=output,
-        to=to,
-    )
+    shared = shared_options(ctx)
     with Run("rollout puct", quiet=quiet, rejects=rejects) as run:
         sampler = partial(search, choices=choices)
         work = [QuestionJob(task, sampler) for task in read_tasks(files or [], run)]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
+from xskill.commands.given import refuse
 from xskill.commands.types import INPUT, SIDE, finite
 
 if TYPE_CHECKING:
@@ -70,6 +71,17 @@ class Shared:
     report: str | None
     output: str | None
     to: str | None
+
+
+def shared_options(ctx: typer.Context) -> Shared:
+    """Their values on the command line of a sampler, all of whose parameters have the names of the fields.
+
+    Raises:
+        UsageError: ``--budget`` without ``--bank``.
+    """
+    if ctx.params["bank"] is None:
+        refuse(ctx, ["budget"], "belongs to --bank FILE: the skills that fit")
+    return Shared(**{field.name: ctx.params[field.name] for field in fields(Shared)})
 
 
 def run_rollout(

@@ -11,7 +11,7 @@ from xskill.commands.given import refuse
 from xskill.commands.options import Files, Output, Quiet, Rejects, Seed, To
 from xskill.commands.tree_options import TreeOption, one_stdin
 from xskill.commands.types import INPUT, finite
-from xskill.tree.forms import TRAINERS
+from xskill.tree.forms import CARDS, TRAINERS
 
 
 def tile(
@@ -203,7 +203,7 @@ def context(
         typer.Option(metavar="NAME", help="A card for this task type, without reading episodes; may be repeated."),
     ] = None,
     by_type: Annotated[bool, typer.Option("--by-type", help="A card for every task type of the tree.")] = False,
-    form: Annotated[str, typer.Option("--as", metavar="FORM", help="jsonl (id, context, n_tokens) or text.")] = "jsonl",
+    form: Annotated[str, choose(CARDS, "--as", metavar="FORM", help="")] = "jsonl",
     budget: Annotated[Optional[int], typer.Option(metavar="N", min=1, help="Most tokens of a card.")] = None,
     routines: Annotated[int, typer.Option(metavar="N", min=1, help="Most routines of a card.")] = 6,
     output: Output = None,
@@ -226,8 +226,6 @@ def context(
     from xskill.tree.context_cards import cards, type_cards
     from xskill.tree.xtree import read_tree
 
-    if form not in ("jsonl", "text"):
-        raise UsageError(f"--as {form}: expected jsonl or text")
     without_episodes = bool(task_type) or by_type
     if without_episodes and files:
         raise UsageError("--task-type and --by-type read no episodes; leave the files out")

@@ -1,4 +1,4 @@
-"""What the workers' policies are chosen by: the options, and the one place that makes a policy of them."""
+"""The options that choose the policy of a worker, and the one place that makes the policy."""
 
 from __future__ import annotations
 

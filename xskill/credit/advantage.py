@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 
 from xskill.array_types import Floats, Ints64
-
-Std = Literal["population", "sample"]
+from xskill.credit.choices import STDS
 
 EPSILON = 1e-6
 
@@ -38,14 +35,15 @@ def group_moments(values: Floats, groups: Ints64, n_groups: int, ddof: int = 0) 
     return mean, std, size
 
 
-def advantages(reward: Floats, question: Ints64, n_questions: int, std: Std = "population") -> tuple[Floats, Ints64]:
+def advantages(reward: Floats, question: Ints64, n_questions: int, std: str = "population") -> tuple[Floats, Ints64]:
     """``A = (R - mean) / (std + 1e-6)`` over the finished leaves of each question (TreeOPSD, arXiv 2610.23181).
 
     Args:
         reward: [n] NaN = unfinished; those stay out of mean and deviation.
         question: [n] codes.
         n_questions: number of codes.
-        std: ``population`` (divide by n) or ``sample`` (by n - 1, as GRPO code does).
+        std: one of :data:`xskill.credit.choices.STDS`: ``population`` (divide by n) or ``sample`` (by n - 1, as GRPO
+            code does).
 
     Returns:
         [n] advantages, NaN where unfinished, exactly 0 in a question with one leaf or equal rewards; and
@@ -54,7 +52,7 @@ def advantages(reward: Floats, question: Ints64, n_questions: int, std: Std = "p
     largest = np.nanmax(np.abs(reward), initial=0.0)
     unit = largest if largest > 1e100 else 1.0  # keeps squares of huge rewards finite
     scaled = reward / unit
-    mean, deviation, size = group_moments(scaled, question, n_questions, ddof=1 if std == "sample" else 0)
+    mean, deviation, size = group_moments(scaled, question, n_questions, ddof=STDS[std].ddof)
     advantage = np.where(
         deviation[question] > 0, (scaled - mean[question]) / (deviation[question] + EPSILON / unit), 0.0
     )

@@ -87,8 +87,8 @@ def action_likelihood(rollouts: Rollouts, trie: Trie) -> Floats:
     """[G] mean token log-probability of each action under the behaviour policy.
 
     The mean runs over the trajectories that generated the action there (over its copies when none of
-    those is in the input), without nodes that no finished leaf lies below. NaN throughout a question in
-    which any turn lacks it.
+    those is in the input), without nodes that no finished leaf lies below. A question in which any turn lacks a
+    log-probability is NaN throughout.
     """
     per_token = rollouts.logprob / rollouts.n_tokens
     has_generator = np.bincount(trie.node, rollouts.generated, trie.n_nodes) > 0

@@ -44,6 +44,20 @@ class Backup(Choice):
     """Children count by the finished leaves below them, not equally."""
 
 
+class Deviation(Choice):
+    """Which standard deviation advantages are divided by."""
+
+    ddof: int = 0
+    """The squares are divided by n less this."""
+
+
+class Copies(Choice):
+    """How the copies of a turn that several rollouts share are weighed."""
+
+    once: bool = False
+    """The copy that was generated first weighs 1 and the others 0; if not, each of k weighs 1/k."""
+
+
 class Ratio(Choice):
     """How the log ratios of a turn's tokens become one."""
 
@@ -189,4 +203,12 @@ RATIOS = ChoiceTable(
         Ratio("sum", "Sum over the tokens of the turn.", radius=0.2),
         Ratio("mean", "Mean over the tokens of the turn.", per_token=True, radius=0.005),
     ],
+)
+
+STDS = ChoiceTable(
+    "--std", Deviation, [Deviation("population", "Divide by n."), Deviation("sample", "Divide by n - 1.", ddof=1)]
+)
+
+SHARED = ChoiceTable(
+    "--shared", Copies, [Copies("weight", "Each of k weighs 1/k."), Copies("once", "The first weighs 1.", once=True)]
 )

@@ -178,7 +178,8 @@ def _anchors(rollouts: Rollouts, question: Ints64, similarity: float) -> Ints64:
 
 
 def _initial_codes(rollouts: Rollouts) -> Ints64:
-    """[n] minus 1 minus the code of the initial observation, where some step has the same text; else a new code."""
+    """[n] ``-1 - code``, if a step with that ``code`` observed the same text as the first observation; else a new
+    code."""
     table: dict[tuple[int, str | None], int] = {}
     codes = np.empty(rollouts.n, np.int64)
     for i, (question, text) in enumerate(zip(rollouts.question.tolist(), rollouts.initial, strict=True)):

@@ -11,10 +11,10 @@ from typing import Any, Literal
 import numpy as np
 
 from xskill.array_types import Floats, Ints64
-from xskill.credit.advantage import SINGLE_LEAF, UNFINISHED, ZERO_VARIANCE, Std, advantages
+from xskill.credit.advantage import SINGLE_LEAF, UNFINISHED, ZERO_VARIANCE, advantages
 from xskill.credit.backup import action_likelihood, back_up, turn_credit
 from xskill.credit.baselines import run_baseline
-from xskill.credit.choices import BACKUPS, MAPS, METHODS, RATIOS, TURN_CREDITS
+from xskill.credit.choices import BACKUPS, MAPS, METHODS, RATIOS, SHARED, STDS, TURN_CREDITS
 from xskill.credit.targets import check_radius, log_ratio, student, target, teacher_map
 from xskill.errors import BadData, UsageError
 from xskill.rollouts.arrays import Rollouts
@@ -38,14 +38,15 @@ class Config:
     scale: float | Literal["max"] = 1.0
     """Credit at which a target reaches its bound; ``max`` = the largest absolute credit of the question."""
     ratio: str = "sum"
-    std: Std = "population"
-    shared: Literal["weight", "once"] = "weight"
+    std: str = "population"
+    shared: str = "weight"
     """Each of k copies of a turn weighs 1/k, or the copy that was generated first weighs 1 and the others 0."""
     options: Mapping[str, str] = field(default_factory=dict)
     """Options of a baseline, as text."""
 
     def __post_init__(self) -> None:
         METHODS[self.method], BACKUPS[self.backup], TURN_CREDITS[self.turn_credit], MAPS[self.map], RATIOS[self.ratio]
+        STDS[self.std], SHARED[self.shared]
         for name, value in (("tau", self.tau), ("scale", self.scale)):
             if value != "max" and not 0 < value < math.inf:
                 or_max = ", or max" if name == "scale" else ""
@@ -204,7 +205,7 @@ def _baseline(rollouts: Rollouts, trie: Trie, config: Config) -> Credits:
 def _weights(rollouts: Rollouts, trie: Trie, shared: str) -> Floats:
     """[T] weights of the copies of a turn; they sum to 1 over a node."""
     node = trie.node
-    if shared == "weight":
+    if not SHARED[shared].once:
         return 1.0 / trie.shared[node]
     order = np.lexsort((np.arange(len(node)), ~rollouts.generated, node))
     first = np.ones(len(order), bool)

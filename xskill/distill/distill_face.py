@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable
 from typing import Unpack
 
 from xskill.bank.skillbank import Bank
-from xskill.bounds import bounded
-from xskill.distill.stage import Distillation, DistillOptions, distillation, evidence_of
+from xskill.bounds import bounded, spelled_out
+from xskill.distill.stage import Distillation, SkillOptions, distillation, evidence_of
 from xskill.records import Edit, Evidence, Trajectory
 from xskill.streams.run import PythonRun
 from xskill.streams.streams_face import counted
@@ -26,6 +26,7 @@ _BOUNDS = bounded(
 
 
 @_BOUNDS
+@spelled_out(SkillOptions, distillation)
 def distill(
     trajectories: Iterable[Trajectory],
     tree: XTree | None = None,
@@ -33,15 +34,7 @@ def distill(
     bank: Bank | None = None,
     evidence: Iterable[Evidence] | None = None,
     failures_from: Iterable[Trajectory] | None = None,
-    min_rate: float = 0.4,
-    max_new: int = 3,
-    max_general: int = 8,
-    max_per_type: int = 3,
-    max_mistakes: int = 10,
-    max_total: int = 60,
-    min_support: int = 5,
-    min_families: int | None = None,
-    allow_split: Collection[str] | None = None,
+    **options: Unpack[SkillOptions],
 ) -> Bank:
     """Turn experience into a SkillBank, without a model: what ``xskill distill`` writes.
 
@@ -75,25 +68,11 @@ def distill(
         NoRecord: there is no trajectory.
         UsageError: a value out of range, or options that exclude one another.
     """
-    return _distillation(
-        trajectories,
-        tree,
-        bank,
-        evidence,
-        failures_from,
-        min_rate=min_rate,
-        max_new=max_new,
-        max_general=max_general,
-        max_per_type=max_per_type,
-        max_mistakes=max_mistakes,
-        max_total=max_total,
-        min_support=min_support,
-        min_families=min_families,
-        allow_split=allow_split or (),
-    ).bank()
+    return _distillation(trajectories, tree, bank, evidence, failures_from, options).bank()
 
 
 @_BOUNDS
+@spelled_out(SkillOptions, distillation)
 def propose(
     trajectories: Iterable[Trajectory],
     bank: Bank,
@@ -101,15 +80,7 @@ def propose(
     *,
     evidence: Iterable[Evidence] | None = None,
     failures_from: Iterable[Trajectory] | None = None,
-    min_rate: float = 0.4,
-    max_new: int = 3,
-    max_general: int = 8,
-    max_per_type: int = 3,
-    max_mistakes: int = 10,
-    max_total: int = 60,
-    min_support: int = 5,
-    min_families: int | None = None,
-    allow_split: Collection[str] | None = None,
+    **options: Unpack[SkillOptions],
 ) -> list[Edit]:
     """The edits of a present bank that experience asks for: what ``xskill distill --as edits`` writes.
 
@@ -127,22 +98,7 @@ def propose(
     Raises:
         HeldOut, NoSuccess, NoRecord, UsageError: as :func:`distill`.
     """
-    return _distillation(
-        trajectories,
-        tree,
-        bank,
-        evidence,
-        failures_from,
-        min_rate=min_rate,
-        max_new=max_new,
-        max_general=max_general,
-        max_per_type=max_per_type,
-        max_mistakes=max_mistakes,
-        max_total=max_total,
-        min_support=min_support,
-        min_families=min_families,
-        allow_split=allow_split or (),
-    ).edits
+    return _distillation(trajectories, tree, bank, evidence, failures_from, options).edits
 
 
 def compare(trajectories: Iterable[Trajectory], *, allow_split: Collection[str] | None = None) -> list[Evidence]:
@@ -169,12 +125,15 @@ def _distillation(
     present: Bank | None,
     compared: Iterable[Evidence] | None,
     failures_from: Iterable[Trajectory] | None,
-    **options: Unpack[DistillOptions],
+    options: SkillOptions,
 ) -> Distillation:
     run = PythonRun("distill")
-    options["bank"] = present
-    options["evidence"] = list(compared or ())
-    options["run"] = run
-    if failures_from is not None:
-        options["failures"] = counted(failures_from, run, "failures_from")
-    return distillation(counted(trajectories, run, needed=failures_from is None), tree, **options)
+    return distillation(
+        counted(trajectories, run, needed=failures_from is None),
+        tree,
+        bank=present,
+        failures=None if failures_from is None else counted(failures_from, run, "failures_from"),
+        evidence=list(compared or ()),
+        run=run,
+        **options,
+    )

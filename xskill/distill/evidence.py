@@ -32,9 +32,9 @@ def gather(records: Iterable[Trajectory]) -> list[Evidence]:
     ``credit`` added, else the mean outcome and the number of the trajectories below. What was not visited and has no
     outcome is left out; a question without a finished trajectory gives nothing.
 
-    ``extra.first`` holds how one rollout below each action ended, the finished one with the smallest id. The verdicts
-    favour actions that were tried often, and the elite is a success by choice; these do not know the outcomes, so that
-    a test can rest on them.
+    ``extra.first`` holds how one rollout below each action ended, the finished one with the smallest id. A test can
+    rest on these, since they were chosen without a look at outcomes. On the verdicts it cannot: they favour actions
+    that were tried often, and the elite was chosen for its success.
     """
     questions: dict[str, list[Trajectory]] = {}
     for record in records:

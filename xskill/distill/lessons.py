@@ -28,10 +28,10 @@ Kind = Literal["avoid", "prefer"]
 class Lesson:
     """What was compared at one kind of place, seen from one action.
 
-    An elite path is a success by choice and its siblings are what is left, so that "lost more often than not" is what
-    chance gives wherever most rollouts fail. The test looks at one rollout of each action that ``Evidence.extra.first``
+    The elite path was chosen for its success. So, where most rollouts fail, its siblings lose more often than not by
+    chance alone. The test therefore looks at one rollout of each action that ``Evidence.extra.first``
     names, at one decision of each question: P(so many of this action's have the outcome | how many of the decision's
-    have it), questions independent. Evidence without ``first`` is told, and not tested.
+    have it), questions independent. Evidence without ``first`` is reported, and not tested.
     """
 
     kind: Kind

@@ -174,12 +174,9 @@ class Distillation:
         return make_bank(candidate.skills, parent=header.parent, extra={**header.extra, "questions": seen})
 
 
-class DistillOptions(TypedDict, total=False):
-    """The keywords of :func:`distillation`."""
+class SkillOptions(TypedDict, total=False):
+    """The keywords of :func:`distillation` that say what is learned; the others bring what it is learned from."""
 
-    bank: Bank | None
-    failures: Iterable[Trajectory] | None
-    evidence: Sequence[Evidence]
     min_rate: float
     max_new: int
     max_general: int
@@ -188,7 +185,15 @@ class DistillOptions(TypedDict, total=False):
     max_total: int
     min_support: int
     min_families: int | None
-    allow_split: Collection[str]
+    allow_split: Collection[str] | None
+
+
+class DistillOptions(SkillOptions, total=False):
+    """The keywords of :func:`distillation`."""
+
+    bank: Bank | None
+    failures: Iterable[Trajectory] | None
+    evidence: Sequence[Evidence]
     run: Run | None
 
 
@@ -207,7 +212,7 @@ def distillation(
     max_total: int = 60,
     min_support: int = 5,
     min_families: int | None = None,
-    allow_split: Collection[str] = (),
+    allow_split: Collection[str] | None = None,
     run: Run | None = None,
 ) -> Distillation:
     """Learn skills, or edits of a present bank (docs/methods/skillrl.md, docs/methods/branch2skill.md).
@@ -218,15 +223,7 @@ def distillation(
         bank: the present bank, to be edited.
         failures: episodes with the present bank: edits for the task types that fail there.
         evidence: branches compared elsewhere, to learn from too.
-        min_rate: with ``failures``, a type with a lower success rate is failing.
-        max_new: with ``bank``, new skills at most.
-        max_general: general skills at most.
-        max_per_type: skills of one task type at most.
-        max_mistakes: mistakes at most.
-        max_total: skills in all at most.
-        min_support: episodes with an outcome that must hold a routine.
-        min_families: task types that must use a general skill; None: half of them, and two.
-        allow_split: held-out splits whose episodes are accepted.
+        min_rate and all up to allow_split: see :func:`xskill.distill.distill`.
         run: is told of branches without their parent.
 
     Raises:
@@ -240,7 +237,8 @@ def distillation(
         raise UsageError("--failures-from learns from failing task types, --evidence from branches: one of the two")
     if not 0 <= min_rate <= 1:
         raise UsageError(f"--min-rate {min_rate:g}: expected a share, 0 to 1")
-    check_allowed(allow_split)
+    allowed = allow_split or ()
+    check_allowed(allowed)
     limits = Limits(max_general, max_per_type, max_mistakes, max_total, min_support, min_families)
     caps = Caps(max_new, None, max_total)
     if run is not None:
@@ -254,10 +252,10 @@ def distillation(
             limits,
             min_rate=min_rate,
             max_new=max_new,
-            allowed_splits=allow_split,
+            allowed_splits=allowed,
         )
         return Distillation(bank, evolution.edits, evolution.questions, caps, evolution=evolution)
-    learned = learn(trajectories, tree, limits, allowed_splits=allow_split, evidence=evidence)
+    learned = learn(trajectories, tree, limits, allowed_splits=allowed, evidence=evidence)
     if bank is None:
         return Distillation(learned.bank(), [], learned.questions, caps, learned)
     return Distillation(bank, learned_edits(learned, bank, max_new), learned.questions, caps, learned)

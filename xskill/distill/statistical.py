@@ -73,7 +73,7 @@ def distill_experience(
     Args:
         tree: mined from these episodes or others; None: it is mined here with the default settings.
         only: task types to look at, each for itself; nothing is general then.
-        lessons: what sibling branches teach; those with a p-value are given their q-value.
+        lessons: what sibling branches teach; each that has a p-value gets its q-value.
 
     Raises:
         NoSuccess: every episode with an outcome failed, and there is no tree.

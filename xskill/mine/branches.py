@@ -42,7 +42,7 @@ class EpisodeNames(Protocol):
 
 
 class Branches:
-    """Branches of a stream, and what those copied whose parents did not stand before them (four bytes a step).
+    """The branches of a stream. Where the parent did not come first, the copied steps are kept (four bytes a step).
 
     Args:
         run: says where the record stands that came last, and gets the bad ones and what is to be noted.
@@ -65,7 +65,7 @@ class Branches:
         self._ends = array("q", [0])
 
     def __bool__(self) -> bool:
-        """Whether there is anything to look at; there is not while all parents stand before their branches."""
+        """Whether any branch came before its parent or without it."""
         return bool(self._open)
 
     def follows(self, parent: str, question: str | None, before: EpisodeNames) -> bool:

@@ -37,7 +37,7 @@ def score(prepared: Prepared, merges: list[Merge], held: npt.NDArray[np.bool_]) 
 
     Args:
         prepared: the corpus.
-        merges: made with the held-out episodes ignored, but replaced in all.
+        merges: made without counting the held-out episodes, and then replaced in all episodes.
         held: which episodes are held out. [n_episodes]
     """
     tiles = tiled(prepared.sequence, merges)

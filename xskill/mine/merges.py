@@ -267,7 +267,7 @@ class Miner:
     def _lose_runs(
         self, u: int, v: int, positions: Ints32, here: Ints32, second: Ints32, lost: Ints32, kind: Classes | None
     ) -> tuple[Ints32, Classes | None]:
-        """Replace the overlapping self-pairs among the lost ones by the disjoint ones that are lost."""
+        """Among the lost pairs, put the disjoint self-pairs that are lost in the place of the overlapping ones."""
         assert self._runs is not None
         # Overlapping self-pairs are no occurrences here, so what the caller lost of them is not counted. What is lost
         # instead: a merge (u, u) dissolves whole runs of u; any other takes a symbol off the end of a run of u and off

@@ -3,33 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import Literal, Unpack
 
-from xskill.bounds import bounded
+from xskill.bounds import bounded, spelled_out
 from xskill.mine.mining import mine as mine_stream
+from xskill.mine.rules import RuleOptions
 from xskill.records import Trajectory
 from xskill.streams.run import PythonRun
 from xskill.streams.streams_face import counted
 from xskill.tree.xtree import XTree
 
 
+@spelled_out(RuleOptions)
 @bounded(permutations=(0, None), bootstrap=(0, None), seed=(0, None), jobs=(1, None))
 def mine(
     trajectories: Iterable[Trajectory],
     *,
     preset: str | None = None,
-    outcome: Literal["success", "failure"] | None = None,
-    p_length: float | None = None,
-    p_success: float | None = None,
-    epsilon: float | None = None,
-    eta: float | None = None,
-    min_frequency: int | None = None,
-    max_length: int | None = None,
-    max_skills: int | None = None,
-    min_success_rate: float | None = None,
-    min_families: int | None = None,
-    self_pairs: Literal["overlapping", "disjoint"] | None = None,
-    successes_only: bool | None = None,
     stratify: str | None = None,
     permutations: int = 0,
     bootstrap: int = 0,
@@ -40,6 +30,7 @@ def mine(
     jobs: int | None = None,
     engine: Literal["local", "ray"] = "local",
     name: str | None = None,
+    **rules: Unpack[RuleOptions],
 ) -> XTree:
     """Mine the X-Tree of routines that trajectories share (arXiv 2609.32993).
 
@@ -99,16 +90,5 @@ def mine(
         engine=engine,
         name=name,
         run=run,
-        outcome=outcome,
-        p_length=p_length,
-        p_success=p_success,
-        epsilon=epsilon,
-        eta=eta,
-        min_frequency=min_frequency,
-        max_length=max_length,
-        max_skills=max_skills,
-        min_success_rate=min_success_rate,
-        min_families=min_families,
-        self_pairs=self_pairs,
-        successes_only=successes_only,
+        **rules,
     )

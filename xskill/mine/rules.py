@@ -108,9 +108,9 @@ class RuleOptions(TypedDict, total=False):
     max_skills: int | None
     min_success_rate: float | None
     min_families: int | None
-    self_pairs: str | None
+    self_pairs: Literal["overlapping", "disjoint"] | None
     successes_only: bool | None
-    outcome: str | None
+    outcome: Literal["success", "failure"] | None
 
 
 PRESETS: dict[str, MineRules] = {

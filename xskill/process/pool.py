@@ -156,8 +156,8 @@ def _unpacked(message: bytes | int, shared: mmap.mmap | None) -> Any:
 
 
 def _keep_freed_memory() -> None:
-    """Once a block of this size has been freed, glibc gives smaller ones no longer back to the system after each call,
-    to ask for them again, page by page, in the next."""
+    """Free one large block. From then on glibc keeps freed blocks of up to this size; before, it gave them back to the
+    system after each call and asked for them again, page by page, in the next."""
     bytes(_SHARED)
 
 

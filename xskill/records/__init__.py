@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         convert,
         decode,
         encode,
+        is_record,
         json_schema,
     )
     from xskill.records.contracts import CONTRACTS
@@ -65,6 +66,7 @@ __all__ = [
     "convert",
     "decode",
     "encode",
+    "is_record",
     "json_schema",
     "turns",
 ]
@@ -74,7 +76,7 @@ if not TYPE_CHECKING:
         __name__,
         {
             "xskill.records.base": ("Kind", "Record", "Split", "Tier"),
-            "xskill.records.codec": ("check_aligned", "convert", "decode", "encode", "json_schema"),
+            "xskill.records.codec": ("check_aligned", "convert", "decode", "encode", "is_record", "json_schema"),
             "xskill.records.contracts": ("CONTRACTS",),
             "xskill.records.instances": ("Gold", "Instance", "Message"),
             "xskill.records.skills": ("BankHeader", "Candidate", "Edit", "Evidence", "Result", "Skill", "Verdict"),

@@ -72,6 +72,15 @@ def decode(line: bytes, kind: type[R]) -> R:
     return record
 
 
+def is_record(line: bytes, kind: type[Record]) -> bool:
+    """Whether a line holds a record of this kind."""
+    try:
+        decode(line, kind)
+    except BadRecord:
+        return False
+    return True
+
+
 def convert(value: Any, kind: type[R]) -> R:
     """The same as :func:`decode` for a value that is already parsed."""
     return decode(msgspec.json.encode(value), kind)

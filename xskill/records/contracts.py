@@ -31,7 +31,7 @@ def type_of(tag: str) -> type[Record]:
 
 
 def following(header: type[Record]) -> type[Record]:
-    """The records that a header without any means."""
+    """The records that are meant by a header behind which none stand."""
     return CONTRACTS[BY_TAG[tag_of(header)].followers[0]]
 
 

@@ -11,9 +11,9 @@ Key = tuple[str | None, str]
 
 
 def cyclic(links: Sequence[tuple[Key, Key]]) -> list[int]:
-    """Indices of the links (branch, its parent) from which no way leads up to a trajectory that is no branch.
+    """Indices of the links (branch, its parent) whose chain of parents never ends, since it runs into a cycle.
 
-    A parent that is none of the branches ends the way up, be it in the stream or not.
+    A chain ends at a parent that is none of the branches, be it in the stream or not.
     """
     branches = {branch for branch, _ in links}
     below: dict[Key, list[int]] = {}

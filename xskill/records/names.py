@@ -8,15 +8,15 @@ asked for.
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 from xskill.errors import BadRecord
 
 _TAG = re.compile(rb'"schema"\s*:\s*"([^"\\]*)"')
 
 
-class Contract:
-    """One kind of record that travels between stages. (A plain class: commands that only pass records on make it.)
+class Contract(NamedTuple):
+    """One kind of record that travels between stages. (No dataclass: commands that only pass records on make it.)
 
     Attributes:
         name: short, as in ``xskill schema NAME``.
@@ -26,28 +26,20 @@ class Contract:
         followers: of a header, the contracts whose records may follow it; without any record, the first is meant.
         repeats: whether such a header may stand in a stream again: credits of several files are one stream, trees not.
         version: the one that this xskill reads.
-        tag: what its records say in ``schema``.
     """
 
-    def __init__(
-        self,
-        name: str,
-        one: str,
-        many: str,
-        maker: str,
-        *,
-        followers: tuple[str, ...] = (),
-        repeats: bool = False,
-        version: int = 1,
-    ) -> None:
-        self.name = name
-        self.one = one
-        self.many = many
-        self.maker = maker
-        self.followers = followers
-        self.repeats = repeats
-        self.version = version
-        self.tag = f"xskill.{name}/{version}"
+    name: str
+    one: str
+    many: str
+    maker: str
+    followers: tuple[str, ...] = ()
+    repeats: bool = False
+    version: int = 1
+
+    @property
+    def tag(self) -> str:
+        """What its records say in ``schema``."""
+        return f"xskill.{self.name}/{self.version}"
 
 
 REGISTRY = {

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from xskill.errors import BadRecord
-from xskill.records import CreditsHeader, Trajectory, decode, encode
+from xskill.records import CreditsHeader, Trajectory, encode, is_record
 from xskill.records.names import explained
 from xskill.rollouts.arrays import Rollouts
 from xskill.rollouts.gather import Gather, decode_rollout
@@ -148,7 +148,7 @@ def _from_lines(
             record = decode_rollout(line)
             gather.add(record, (name, number))
         except BadRecord as error:
-            if error.path == "schema" and _is_header(line):
+            if error.path == "schema" and is_record(line, CreditsHeader):
                 continue
             run.read += 1
             run.bad(explained(error, line, Trajectory, run.command).at(name, number, raw=line))
@@ -163,14 +163,6 @@ def _from_lines(
                 held.append(line)
             if record.credits is not msgspec.UNSET:
                 originals.credited.add(place)
-
-
-def _is_header(line: bytes) -> bool:
-    try:
-        decode(line, CreditsHeader)
-    except BadRecord:
-        return False
-    return True
 
 
 def _from_parquet(source: Input, gather: Gather, originals: Originals | None, run: Run) -> None:

@@ -225,7 +225,8 @@ def links_hold(rollouts: Rollouts, trie: Trie) -> bool:
 
 
 def _misfits(rollouts: Rollouts, trie: Trie) -> tuple[Ints64, Ints64, Ints64, Ints64]:
-    """Branches too short for their link, whose parents are, whose first turns are not their parent's, under a cycle."""
+    """Branches too short for their link; with a parent too short for it; with other first turns than their parent; and
+    those whose chain of parents runs into a cycle."""
     lengths, wanted = rollouts.lengths, rollouts.parent_turn
     cyclic = np.empty(0, np.int64)
     if (rollouts.parent >= np.arange(rollouts.n)).any():  # no cycle while parents stand before their branches

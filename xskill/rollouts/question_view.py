@@ -135,7 +135,8 @@ class View:
     """In the input."""
 
     def decisive(self, top: int) -> list[ShownTurn]:
-        """The turns whose choice mattered most, one of each point of choice: by how far from its alternatives."""
+        """The turns whose choice mattered most, one at each point of choice, those farthest from their alternatives
+        first."""
         ranked = sorted((turn for turn in self.turns if turn.contrast), key=lambda t: (-abs(t.contrast), t.number))
         points = {turn.parent: turn for turn in reversed(ranked)}
         return [turn for turn in ranked if points[turn.parent] is turn][:top]

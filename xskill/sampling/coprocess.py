@@ -202,7 +202,8 @@ def _exchange(running: _Running, request: bytes, deadline: float, timeout: float
 
 
 def _write(running: _Running, data: memoryview) -> int:
-    """Bytes that went out; a process that reads no more is found dead by the reader."""
+    """Number of bytes written. All count as written when the process reads no more: its silence shows that soon
+    enough."""
     try:
         return os.write(running.stdin, data)
     except BlockingIOError:

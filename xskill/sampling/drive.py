@@ -28,7 +28,8 @@ class QuestionJob:
 
 @dataclass(frozen=True, slots=True)
 class JobResult:
-    """What became of a job. Neither trajectories nor failure: it was not run to its end, the run is being stopped."""
+    """What became of a job. With neither trajectories nor a failure it was not run to its end, because the run is being
+    stopped."""
 
     task: Task
     trajectories: list[Trajectory] | None
@@ -91,7 +92,7 @@ def run_jobs(jobs: Sequence[QuestionJob], setting: Setting, stop: Stop) -> Gener
     """Yield the results in the order of the jobs, whichever worker is done first.
 
     Raises:
-        NoWorker: its first question failed, and no worker has ever said a thing that the protocol knows.
+        NoWorker: a question failed, and no worker has yet given any answer of the protocol.
     """
     workers = [CoProcess(setting.words, setting.timeout) for _ in range(max(1, min(setting.workers, len(jobs))))]
     stop.watch(workers)

@@ -110,7 +110,7 @@ def second_header(record: RawRecord) -> BadData:
 
 
 def _cut_header(header: bytes, n: int) -> bytes:
-    """The header of the first ``n`` nodes: as many, and no word of what all nodes make of the corpus."""
+    """The header for the first ``n`` nodes: with their number, and without the statistics that need all nodes."""
     count = _N_NODES.search(header)
     if count is None or int(count.group(1)) <= n:
         return header

@@ -1,4 +1,4 @@
-"""Forms in which ``tree show`` and ``tree instances`` write.
+"""Forms in which ``tree show``, ``tree instances`` and ``tree context`` write.
 
 Light, so that the commands show the names in their help.
 """
@@ -15,6 +15,14 @@ class ShowForm(Choice):
     """It writes all nodes as they are: nothing can be chosen."""
 
 
+CARDS = ChoiceTable("--as", Choice, [Choice("jsonl", "id, context, n_tokens"), Choice("text", "cards alone")])
+
+TRAINERS = ChoiceTable(
+    "--as",
+    Choice,
+    [Choice(name, "", f"xskill.tree.trainer_rows:{name.upper()}") for name in ("verl", "trl", "skyrl")],
+)
+
 SHOW = ChoiceTable(
     "--as",
     ShowForm,
@@ -23,15 +31,5 @@ SHOW = ChoiceTable(
         ShowForm("dot", "for Graphviz", "xskill.tree.graphs:dot"),
         ShowForm("mermaid", "a diagram in Markdown", "xskill.tree.graphs:mermaid"),
         ShowForm("markdown", "a table", "xskill.tree.graphs:markdown"),
-    ],
-)
-
-TRAINERS = ChoiceTable(
-    "--as",
-    Choice,
-    [
-        Choice("verl", "", "xskill.tree.trainer_rows:VERL"),
-        Choice("trl", "", "xskill.tree.trainer_rows:TRL"),
-        Choice("skyrl", "", "xskill.tree.trainer_rows:SKYRL"),
     ],
 )

@@ -1,7 +1,8 @@
 """Potential-based shaping: a term for each turn that leaves the optimal policy as it is.
 
 ``F_t = gamma * Phi(s_{t+1}) - Phi(s_t)`` with ``Phi(end) = 0`` (Ng, Harada and Russell 1999). The guarantee needs a
-potential that is a function of the state alone, so here nothing depends on the group: neither lambda nor its maximum.
+potential that is a function of the state alone, so here nothing depends on the group: neither lambda nor the largest
+bonus of the group.
 """
 
 from __future__ import annotations

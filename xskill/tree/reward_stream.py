@@ -107,7 +107,7 @@ def shaped(
     Args:
         rollouts: each line with what it says.
         outcome: what a rollout got: its ``success`` as 0 or 1, or its graded ``reward``. The success rate of a group
-            is that of ``success``; with graded rewards, one that is null counts as a success from a reward of 1 on.
+            is that of ``success``; with graded rewards, a null ``success`` counts as one if the reward is at least 1.
     """
     blocks: list[tuple[tuple[bytes, ...], tuple[bytes, ...]]] = []  # lines, and what tiling adds to each
     bonuses, outcomes, successes = array("d"), array("d"), array("d")

@@ -138,7 +138,7 @@ _ACROSS = frozenset(
 
 
 def _looks_around(node: Any) -> bool:
-    """Whether such a node is part of an expression, given as its JSON."""
+    """Whether an expression, given as JSON, has a part that counts or compares over many records."""
     if isinstance(node, dict):
         return any(name in _ACROSS or (name not in _LEAVES and _looks_around(inner)) for name, inner in node.items())
     if isinstance(node, list):

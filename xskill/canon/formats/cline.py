@@ -85,21 +85,25 @@ def read(record: Any, place: Place) -> Iterator[RawEpisode]:
             session.user([mapping(part, f"[{index}].content") for part in parts])
         else:
             place.tally.skip(f"message of role {role}")
-    dialog = session.dialog
+    yield from task_episode(session.dialog, session.claim, place, {"model": session.model} if session.model else {})
+
+
+def task_episode(dialog: Dialog, claim: Any, place: Place, extra: dict[str, Any]) -> Iterator[RawEpisode]:
+    """The episode of one file of a task, if anything was done."""
     if not dialog.steps:
         place.tally.skip("session without an action")
         return
     yield RawEpisode(
         steps=dialog.steps,
-        id=task_identity(place),
+        id=_task_identity(place),
         task=dialog.task,
         initial_observation=dialog.initial_observation,
-        claim=session.claim,
-        extra={"model": session.model} if session.model else {},
+        claim=claim,
+        extra=extra,
     )
 
 
-def task_identity(place: Place) -> str | None:
+def _task_identity(place: Place) -> str | None:
     """The task's id: every task's files have the same names, and its folder is named by time or by a UUID."""
     folder = session_folder(place)
     return f"{folder}-{place.stem}" if folder is not None else None

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from xskill.canon.formats.cline import task_identity
+from xskill.canon.formats.cline import task_episode
 from xskill.canon.formats.format import Format
 from xskill.canon.reading.content_text import as_text, join, loads_maybe
 from xskill.canon.reading.dialog import Dialog, ToolCall
@@ -55,17 +55,7 @@ def read(record: Any, place: Place) -> Iterator[RawEpisode]:
         else:
             panel.add(_kind(message), as_text(message.get("text")) or "")
     panel.speak()
-    dialog = panel.dialog
-    if not dialog.steps:
-        place.tally.skip("session without an action")
-        return
-    yield RawEpisode(
-        steps=dialog.steps,
-        id=task_identity(place),
-        task=dialog.task,
-        initial_observation=dialog.initial_observation,
-        claim=panel.claim,
-    )
+    yield from task_episode(panel.dialog, panel.claim, place, {})
 
 
 def _kind(message: dict[str, Any]) -> str:

@@ -10,7 +10,7 @@ import orjson
 from xskill.canon.formats.format import Format
 from xskill.canon.reading.episode import Place
 from xskill.errors import BadRecord
-from xskill.records import CreditsHeader, Trajectory, decode
+from xskill.records import CreditsHeader, Trajectory, decode, is_record
 
 
 def detect(value: Any) -> bool:
@@ -48,17 +48,9 @@ def read_line(line: bytes, place: Place) -> Trajectory | None:
     try:
         return decode(line, Trajectory)
     except BadRecord as error:
-        if error.path == "schema" and _is_header(line):
+        if error.path == "schema" and is_record(line, CreditsHeader):
             return None
         raise
-
-
-def _is_header(line: bytes) -> bool:
-    try:
-        decode(line, CreditsHeader)
-    except BadRecord:
-        return False
-    return True
 
 
 def _line_reader() -> Callable[[bytes, Place], Trajectory | None]:

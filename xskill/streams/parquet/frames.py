@@ -167,7 +167,7 @@ def _twins(fields: dict[str, pl.Series], kind: Any, n: int) -> list[Any]:
 
 @cache
 def _twin(kind: Any) -> Callable[..., Any]:
-    """A type that becomes the same JSON as ``kind``, and takes its values in order and unseen."""
+    """A type with the same JSON as ``kind``, which takes its values by position and does not check them."""
     config = kind.__struct_config__
     columns = {column.field: column for column in columns_of(kind)}
     return msgspec.defstruct(
@@ -184,7 +184,7 @@ def _twin(kind: Any) -> Callable[..., Any]:
 def _spelt_out(series: pl.Series, column: Column) -> list[Any] | None:
     """The values of a column; None when all are the default.
 
-    A value that equals the default becomes the default object itself, by which the encoder knows what to leave out.
+    A value that equals the default is replaced by the very default, since the encoder leaves out that object alone.
     """
     if series.null_count() == len(series) or (column.usual is not None and (series == column.usual).all()):
         return None

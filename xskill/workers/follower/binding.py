@@ -25,7 +25,8 @@ def fits(step: Instruction, deed: Deed, scene: Scene, *, kinds: bool = True) -> 
 
 
 def bind(step: Instruction, deed: Deed, bound: Mapping[str, str]) -> dict[str, str] | None:
-    """Values of the step's placeholders in the deed; None when it is worded otherwise or they are bound otherwise."""
+    """Values of the step's placeholders in the deed; None when the deed is worded otherwise, or when a placeholder
+    already has another value."""
     if step.template is None:
         return {}
     match = step.template.fullmatch(deed.raw) if len(deed.raw) <= LONGEST else None

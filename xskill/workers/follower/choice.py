@@ -93,7 +93,8 @@ def _of_the_task(deed: Deed, one: Progress, scene: Scene) -> bool:
 
 
 def _leads_nowhere(deed: Deed, one: Progress, scene: Scene) -> bool:
-    """The skill goes on to take or put the very thing, and nobody can: it means another of its kind."""
+    """Whether the skill goes on to take or put this very thing, which cannot be done: it then means another of its
+    kind."""
     step, main = one.next.step, deed.args[0] if deed.args else ""
     if main in one.used or scene.in_goal(main) or step.verbs & HANDLING or main in scene.movable:
         return False

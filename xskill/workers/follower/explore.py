@@ -21,7 +21,7 @@ def explore(scene: Scene) -> Iterator[Deed]:
 
 
 def closed_here(scene: Scene) -> list[Deed]:
-    """Opening what was gone to."""
+    """The actions that open what was gone to."""
     return [d for d in scene.now if "open" in d.verbs and d.args == (scene.here,) and d.key not in scene.tried]
 
 

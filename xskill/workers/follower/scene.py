@@ -140,7 +140,7 @@ class Scene:
         return bool(nouns([value]) & self.taken)
 
     def is_news(self, deed: Deed) -> bool:
-        """Doing it may show something: it was not done, and its place not gone to, since something changed."""
+        """Whether doing it may show something new: since the last change it was not done, nor its place gone to."""
         return deed.key not in self.stale and (deed.place is None or deed.place not in self.passed)
 
     def together(self, value: str, others: Collection[str]) -> bool:

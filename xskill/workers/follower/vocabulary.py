@@ -72,7 +72,7 @@ def stem(word: str) -> str:
 
 
 def phrase(name: str) -> str:
-    """The words of a name, without numbers and endings; of no name a word that is nowhere."""
+    """The words of a name, without numbers and endings; for a name without words, one that no text holds."""
     return " ".join(map(stem, words(name))) or "?"
 
 
@@ -82,7 +82,7 @@ def nouns(texts: Iterable[str]) -> frozenset[str]:
 
 
 def names_any(things: Iterable[str], names: Iterable[str]) -> bool:
-    """One of the ``things`` is one of the ``names``, or part of one, or has one as its part."""
+    """Whether one of the ``things`` equals one of the ``names``, is a part of one, or has one as a part."""
     listed = list(names)
     return any(
         thing == name or (min(len(thing), len(name)) >= _SHORTEST and (thing in name or name in thing))
