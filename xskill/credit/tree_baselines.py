@@ -96,7 +96,7 @@ def at2po(rollouts: Rollouts, trie: Trie, options: At2po) -> Baseline:
 def treepo(rollouts: Rollouts, trie: Trie, options: Treepo) -> Baseline:
     """TreePO (arXiv 2508.17445): a rollout against the subgroups that share its prefixes.
 
-    ``subgroup``: the mean over depths d, from 0 to one below the longest rollout of the run, of R less the mean reward of
+    ``subgroup``: the mean over depths d, less than the turns of the run's longest rollout, of R less the mean reward of
     the rollouts that share its first d turns; subgroups of one do not count, but the question itself always does. A
     rollout that is over before d has no subgroup there. ``segment`` and ``spo`` are the
     repository's other estimators. What is whitened depends on the other questions of the run.
