@@ -63,9 +63,9 @@ def command(
             CREDIT,
             "--as",
             help="Rows for a trainer: credits broadcast over the sampled tokens (as many as a turn's "
-            "log-probabilities, steps[].extra.token_ids or n_tokens say). Traces for verifiers hold tokens and advantages "
-            "only of trajectories whose turns all have steps[].extra.token_ids (with extra.mask 0 on what was not "
-            "sampled); info.turn_rewards always holds the credits.",
+            "log-probabilities, steps[].extra.token_ids or n_tokens say). Traces for verifiers hold tokens and "
+            "advantages only of trajectories whose turns all have steps[].extra.token_ids (with extra.mask 0 on what "
+            "was not sampled); info.turn_rewards always holds the credits.",
         ),
     ] = None,
     jobs: Annotated[
