@@ -188,7 +188,8 @@ def test_nan_is_an_error(tmp_path):
     bad.write_text('{"schema":"xskill.result/1","task_id":"t1","metrics":{"s":null}}\n')
     done = gate(good, bad)
     assert done.returncode == 65
-    assert "metrics" in done.stderr
+    assert "b.jsonl: candidate results: task 't1' has no metric 's'" in done.stderr
+    assert "--missing drop" in done.stderr
     for text in ('{"s":NaN}', '{"s":Infinity}', '{"s":1e999}', '{"s":1,"other":NaN}'):
         row = {"schema": ["xskill.result/1"], "task_id": ["t1"], "metrics": [text]}
         pl.DataFrame(row).write_parquet(tmp_path / "c.parquet")

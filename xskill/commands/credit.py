@@ -59,7 +59,8 @@ def command(
         choose(
             CREDIT,
             "--as",
-            help="Rows for a trainer: credits broadcast over the sampled tokens. Traces for verifiers hold tokens and "
+            help="Rows for a trainer: credits broadcast over the sampled tokens (as many as a turn's "
+            "log-probabilities, steps[].extra.token_ids or n_tokens say). Traces for verifiers hold tokens and "
             "advantages only of trajectories whose turns all have steps[].extra.token_ids (with extra.mask 0 on what "
             "was not sampled); info.turn_rewards always holds the credits.",
         ),

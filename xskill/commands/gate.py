@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Annotated, Optional
+from typing import TYPE_CHECKING, Annotated, Literal, Optional
 
 import typer
 
@@ -16,20 +16,27 @@ from xskill.gate.policies import POLICIES
 
 if TYPE_CHECKING:
     from xskill.bank.skillbank import Bank
-    from xskill.records import Result, Verdict
+    from xskill.records import Result, Trajectory, Verdict
+    from xskill.streams.raw import RawRecord
     from xskill.streams.run import Run
 
 
 def command(
     current: Annotated[
-        str, typer.Argument(metavar="CURRENT", parser=REFERENCE, help="Results of the current bank; - is stdin.")
+        str,
+        typer.Argument(
+            metavar="CURRENT",
+            parser=REFERENCE,
+            help="Results, trajectories or a raw log of the current bank; - is stdin.",
+        ),
     ],
     candidate: Annotated[
-        str, typer.Argument(metavar="CANDIDATE", parser=REFERENCE, help="Results of the candidate bank.")
+        str, typer.Argument(metavar="CANDIDATE", parser=REFERENCE, help="The same of the candidate bank.")
     ],
     policy: Annotated[str, choose(POLICIES, metavar="NAME", help="")] = "nonworse",
     metric: Annotated[
-        Optional[list[str]], typer.Option(metavar="NAME:max|min", help="A metric to decide on; repeatable.")
+        Optional[list[str]],
+        typer.Option(metavar="NAME:max|min", help="A metric to decide on; repeatable. Direction by name if not given."),
     ] = None,
     guard: Annotated[
         Optional[list[str]], typer.Option(metavar="NAME:max|min", help="A metric that must not get worse; repeatable.")
@@ -46,6 +53,10 @@ def command(
         Optional[list[str]],
         typer.Option(metavar="[NAME=]M", help="Policy margin: the loss that still counts as not worse; repeatable."),
     ] = None,
+    missing: Annotated[
+        Literal["fail", "drop"],
+        typer.Option(help="A run without a metric, or with NaN: an error, or leave its task out on both sides."),
+    ] = "fail",
     current_bank: Annotated[
         Optional[str], typer.Option(metavar="FILE", parser=INPUT, help="Bank behind CURRENT.")
     ] = None,
@@ -72,25 +83,30 @@ def command(
 ) -> None:
     """Example: xskill gate current.jsonl candidate.jsonl --metric success:max --guard tokens:min --max-regressions 0
 
-    Compare two result streams over the same tasks and decide. Exit 0: accept, 3: reject, 4: inconclusive.
+    Compare two runs over the same tasks and decide. Exit 0: accept, 3: reject, 4: inconclusive. A side is a file of
+    results (xskill bank evaluate), of trajectories, or a raw log that xskill canon reads (old.eval new.eval).
     Repeats of a task are averaged first; differences below 1e-12 are ties.
     """
+    from xskill.gate.compare import by_task
     from xskill.gate.gate_face import GateOptions, judge
+    from xskill.gate.sides import as_results
     from xskill.records import encode
     from xskill.streams.run import Run
     from xskill.streams.write import write_text
 
     options = GateOptions(
-        policy, metric or [], guard or [], max_regressions, regression_tolerance, alpha, margin or [], seed
+        policy, metric or [], guard or [], max_regressions, regression_tolerance, alpha, margin or [], seed, missing
     )
     if promote is not None and candidate_bank is None:
         raise UsageError("--promote needs --candidate-bank FILE: the bank to write")
     if current == "-" and candidate == "-":
         raise UsageError("only one of CURRENT and CANDIDATE can be stdin")
     with Run("gate", quiet=quiet) as run:
-        old, new = (_read_side(*side, run) for side in ((current, "current"), (candidate, "candidate")))
+        now, then, unasked = as_results(*(_read_side(path, run) for path in (current, candidate)))
+        old, new = by_task(now, "current"), by_task(then, "candidate")
         banks = _read_banks(current_bank, candidate_bank, run)
-        verdict, unchecked = judge(old, new, options, *banks)
+        names = (f"{current}: current results", f"{candidate}: candidate results")
+        verdict, unchecked = judge(old, new, options, *banks, unasked=unasked, names=names)
         if unchecked:
             run.note(f"{len(unchecked)} skills name no source questions: no leak check for them")
         if verdict.decision == "accept" and promote is not None and banks[1] is not None:
@@ -104,18 +120,76 @@ def command(
         raise typer.Exit(EXIT_REJECT if verdict.decision == "reject" else EXIT_INCONCLUSIVE)
 
 
-def _read_side(path: str, side: str, run: Run) -> dict[str, list[Result]]:
-    """The results of one side, of which there must be at least one."""
-    from xskill.gate.compare import by_task
-    from xskill.records import Result
-    from xskill.streams.read import read_records
-    from xskill.streams.run import Run
+def _read_side(path: str, run: Run) -> list[Result | Trajectory]:
+    """The results or trajectories of one side, which is no side without any."""
+    from xskill.errors import NoRecord
+    from xskill.streams.raw import iter_raw
 
-    own = Run("gate", quiet=run.quiet)
-    results = by_task(read_records([path], Result, own), side)
-    run.read += own.read
-    run.kept += own.kept
-    return results
+    if not _is_ours(path):
+        from xskill.canon import read
+
+        records: list[Result | Trajectory] = list(read(path))
+    else:
+        records = [_record(raw) for raw in iter_raw([path], run.note) if not raw.is_header]
+    if not records:
+        raise NoRecord(f"{path}: no record in the input")
+    run.read += len(records)
+    run.kept += len(records)
+    return records
+
+
+def _is_ours(path: str) -> bool:
+    """Whether a file is to be read as records of ours: it is no raw log of a format that canon knows, or stdin."""
+    from xskill.canon.detect import open_folder, open_log
+    from xskill.errors import XskillError
+    from xskill.streams.raw import iter_raw
+    from xskill.streams.source import open_input
+
+    def ignore(_: str) -> None:
+        """The reader says it again."""
+
+    if path == "-":
+        return True
+    try:
+        if os.path.isdir(path):
+            open_folder(path)
+            return False
+        first = next(iter_raw([path], ignore), None)
+        if first is not None and (first.tag is not None or b'"metrics"' in first.data):
+            return True
+    except XskillError:
+        if os.path.isdir(path):
+            return True
+    try:
+        open_log(open_input(path, ignore))
+    except XskillError:
+        return True
+    return False
+
+
+def _record(raw: RawRecord) -> Result | Trajectory:
+    """A result, whose metrics may be null or NaN here, or a trajectory."""
+    import json
+    from math import isfinite
+
+    from xskill.errors import BadRecord
+    from xskill.records import Result, Trajectory, convert, decode
+
+    if raw.tag == "xskill.trajectory/1":
+        try:
+            return decode(raw.data, Trajectory)
+        except BadRecord as error:
+            raise error.at(raw.file, raw.line, raw=raw.data) from None
+    try:
+        return decode(raw.data, Result)
+    except BadRecord as error:
+        try:
+            value = json.loads(raw.data)  # takes NaN, unlike JSON
+            metrics = value["metrics"].items()
+            value["metrics"] = {name: x for name, x in metrics if x is not None and (isinstance(x, str) or isfinite(x))}
+            return convert(value, Result)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError, BadRecord):
+            raise error.at(raw.file, raw.line, raw=raw.data) from None
 
 
 def _read_banks(current: str | None, candidate: str | None, run: Run) -> tuple[Bank | None, Bank | None]:

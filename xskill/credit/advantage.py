@@ -17,8 +17,8 @@ UNFINISHED, ZERO_VARIANCE, SINGLE_LEAF = 1, 2, 3
 def group_moments(values: Floats, groups: Ints64, n_groups: int, ddof: int = 0) -> tuple[Floats, Floats, Ints64]:
     """Mean, standard deviation and size of each group; NaN values do not count.
 
-    The deviation of a group whose values are all equal is exactly 0, whatever rounding says, and so is
-    that of a group with at most ``ddof`` values.
+    In a group whose values are all equal the mean is exactly that value and the deviation exactly 0, whatever
+    rounding says; the deviation of a group with at most ``ddof`` values is 0, too.
     """
     counted = ~np.isnan(values)
     x, g = values[counted], groups[counted]
@@ -26,7 +26,7 @@ def group_moments(values: Floats, groups: Ints64, n_groups: int, ddof: int = 0) 
     low, high = np.full(n_groups, np.inf), np.full(n_groups, -np.inf)
     np.minimum.at(low, g, x)
     np.maximum.at(high, g, x)
-    mean = np.bincount(g, x, n_groups) / np.maximum(size, 1)
+    mean = np.where(high == low, low, np.bincount(g, x, n_groups) / np.maximum(size, 1))
     with np.errstate(over="ignore"):
         square = np.bincount(g, (x - mean[g]) ** 2, n_groups)
     varied = (high > low) & (size > ddof)

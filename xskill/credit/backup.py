@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xskill.array_types import Bools, Floats, Ints64
+from xskill.credit.advantage import group_moments
 from xskill.credit.choices import BACKUPS, TURN_CREDITS
 from xskill.rollouts.arrays import Rollouts
 from xskill.rollouts.prefix_tree import Trie
@@ -53,6 +54,8 @@ def back_up(
         below, below_sum = sums_below(trie, ended), sums_below(trie, ended_sum)
         with np.errstate(invalid="ignore"):
             value = below_sum / below
+    low, high = _bounds_below(trie, leaf)
+    value = np.clip(value, low, high)  # a mean lies between what it is of, but for rounding: equal ones stay equal
     for depth in range(len(trie.levels) - 1, 0, -1):
         start, stop = trie.levels[depth - 1]
         children = np.arange(*trie.levels[depth])
@@ -66,6 +69,10 @@ def back_up(
         size = np.bincount(group)
         used = np.flatnonzero(size)
         q = np.bincount(group, child_value)[used] / size[used]
+        least, most = np.full(len(size), np.inf), np.full(len(size), -np.inf)
+        np.minimum.at(least, group, child_value)
+        np.maximum.at(most, group, child_value)
+        q = np.clip(q, least[used], most[used])
         action[used + base] = q
         if kind.by_leaves:
             continue
@@ -79,6 +86,7 @@ def back_up(
             weighed, complete = softmax_mean(q, likelihood[used + base], at, n, tau)
             soft = complete & inner & (ended[start:stop] == 0)
             here[soft] = weighed[soft]
+        np.clip(here, low[start:stop], high[start:stop], out=here)
     action[trie.group[trie.chains :]] = value[trie.chains :]
     return NodeValues(value, action)
 
@@ -129,8 +137,7 @@ def listwise(trie: Trie, q: Floats) -> Floats:
     """[G] the value of each action less the mean of all actions taken at that parent; 0 without an alternative."""
     valued = ~np.isnan(q)
     size = np.bincount(trie.group_parent[valued], minlength=trie.n_nodes)
-    with np.errstate(invalid="ignore"):
-        mean = np.bincount(trie.group_parent[valued], q[valued], trie.n_nodes) / size
+    mean, _, _ = group_moments(q, trie.group_parent, trie.n_nodes)
     return np.where(size[trie.group_parent] == 1, np.where(valued, 0.0, np.nan), q - mean[trie.group_parent])
 
 
@@ -154,6 +161,20 @@ def _along_chains(trie: Trie, value: Floats) -> Floats:
         value[trie.chains :] = np.repeat(ends, stops - heads)
         value[parent[heads]] = ends
     return value
+
+
+def _bounds_below(trie: Trie, leaf: Floats) -> tuple[Floats, Floats]:
+    """[N] the smallest and the largest finished leaf below each node; NaN where there is none."""
+    finished = ~np.isnan(leaf)
+    low, high = np.full(trie.n_nodes, np.inf), np.full(trie.n_nodes, -np.inf)
+    for bound, least in ((low, np.minimum), (high, np.maximum)):
+        least.at(bound, trie.end[finished], leaf[finished])
+        _along_chains(trie, bound)
+        for (start, stop), children in zip(trie.levels[-2::-1], trie.levels[:0:-1], strict=True):
+            below = slice(*children)
+            least.at(bound[start:stop], trie.parent[below] - start, bound[below])
+        bound[np.isinf(bound)] = np.nan
+    return low, high
 
 
 def sums_below(trie: Trie, at_end: NDArray[np.generic]) -> Floats:

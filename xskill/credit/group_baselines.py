@@ -64,7 +64,7 @@ class Gigpo:
     """Options of GiGPO."""
 
     gamma: float = 0.95
-    """Discount of the step rewards (the config's default is 1, the examples use 0.95)."""
+    """Discount of the rewards (the config's default is 1, the examples use 0.95)."""
     mode: Literal["mean_norm", "mean_std_norm"] = "mean_norm"
     """Subtract the mean only, or divide by the deviation too."""
     w: float = 1.0
@@ -132,8 +132,8 @@ def gigpo(rollouts: Rollouts, trie: Trie, options: Gigpo) -> Baseline:
     """GiGPO (arXiv 2505.10978) as in verl-agent: A = episode term + w * step term, row by row (a row is a turn).
 
     The episode term normalises the rollout's reward over all rows of the question, so that a long rollout
-    counts more often. The step term normalises the discounted return of the step rewards over the rows of the
-    question that saw the same observation before they acted; a row alone gets 0.
+    counts more often. The step term normalises the discounted return over the rows of the question that saw the same
+    observation before they acted; a row alone gets 0. A rollout without step rewards got its reward at its last turn.
     """
     trajectory = rollouts.trajectory
     question = rollouts.question[trajectory]
@@ -153,9 +153,15 @@ def gigpo(rollouts: Rollouts, trie: Trie, options: Gigpo) -> Baseline:
 
 
 def discounted_returns(rollouts: Rollouts, gamma: float) -> Floats:
-    """[T] ``G_t = sum_k gamma^k r_{t+k}`` over the step rewards of the trajectory."""
+    """[T] ``G_t = sum_k gamma^k r_{t+k}`` over the step rewards of the trajectory.
+
+    Where none of them says anything (all null or 0), the reward of the trajectory is that of its last turn.
+    """
     returns = rollouts.step_reward.copy()
     lengths, last = rollouts.lengths, rollouts.turn_start[1:] - 1
+    silent = np.bincount(rollouts.trajectory, returns != 0, rollouts.n) == 0
+    terminal = silent & (lengths > 0) & ~np.isnan(rollouts.reward)
+    returns[last[terminal]] = rollouts.reward[terminal]
     active = np.flatnonzero(lengths > 1)
     back = 1
     while len(active):

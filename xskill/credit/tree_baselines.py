@@ -1,7 +1,8 @@
 """Baselines that value the nodes of a rollout tree: AT2PO, TreePO, TreeRL.
 
 Each follows its official code. A rollout without a reward stays out, one that ends at an inner node is a
-child of that node like any other (neither has an official rule).
+child of that node like any other (neither has an official rule); in TreePO's subgroups it counts at the depths that it
+reached, as the official code has it.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 
 from xskill.array_types import Bools, Floats, Ints64
 from xskill.credit.advantage import advantages, group_moments
-from xskill.credit.backup import action_likelihood, back_up, sums_below
+from xskill.credit.backup import action_likelihood, back_up
 from xskill.credit.group_baselines import Baseline
 from xskill.errors import BadData
 from xskill.rollouts.arrays import Rollouts
@@ -95,8 +96,9 @@ def at2po(rollouts: Rollouts, trie: Trie, options: At2po) -> Baseline:
 def treepo(rollouts: Rollouts, trie: Trie, options: Treepo) -> Baseline:
     """TreePO (arXiv 2508.17445): a rollout against the subgroups that share its prefixes.
 
-    ``subgroup``: the mean over depths d of R less the mean reward of the rollouts that share its first d turns;
-    subgroups of one do not count, but the question itself always does. ``segment`` and ``spo`` are the
+    ``subgroup``: the mean over depths d, less than the turns of the run's longest rollout, of R less the mean reward of
+    the rollouts that share its first d turns; subgroups of one do not count, but the question itself always does. A
+    rollout that is over before d has no subgroup there. ``segment`` and ``spo`` are the
     repository's other estimators. What is whitened depends on the other questions of the run.
     """
     if options.estimator == "subgroup":
@@ -111,9 +113,8 @@ def treepo(rollouts: Rollouts, trie: Trie, options: Treepo) -> Baseline:
         value = back_up(trie, rollouts.reward, "mean").node
         value = _sibling_normalised(trie, value)
         return Baseline(value[trie.node] - np.where(is_root, 0.0, value[parent]))
-    mean, size = _below(trie, rollouts.reward)
-    at_node = np.concatenate([trie.node, rollouts.question])
-    who = np.concatenate([rollouts.trajectory, np.arange(rollouts.n)])
+    mean, size = _below(rollouts, trie, rollouts.reward)
+    at_node, who = _passes(rollouts, trie)
     weighted = np.bincount(who, size[at_node] * (rollouts.reward[who] - mean[at_node]), rollouts.n)
     value = back_up(trie, weighted / np.bincount(who, size[at_node], rollouts.n), "mean").node
     above = np.where(is_root, 0.0, value[parent])
@@ -137,7 +138,7 @@ def treerl(rollouts: Rollouts, trie: Trie, options: Treerl) -> Baseline:
     question, n_questions = rollouts.question, len(rollouts.questions)
     branch = _branching_ancestor(trie, n_questions)
     if options.variant == "paper":
-        mean, size = _below(trie, rollouts.reward)
+        mean, size = _below(rollouts, trie, rollouts.reward)
         parent = trie.parent if options.parent == "turn" else branch
         node = trie.node
         root = question[rollouts.trajectory]
@@ -150,7 +151,7 @@ def treerl(rollouts: Rollouts, trie: Trie, options: Treerl) -> Baseline:
             "(--option variant=paper gives 0)"
         )
     others = counted[question] / np.maximum(counted[question] - 1, 1) * (rollouts.reward - mean[question])
-    below, size = _below(trie, others)
+    below, size = _below(rollouts, trie, others)
     if options.overall_norm == "token":
         below = below - _token_mean(rollouts, trie, below, size)
     divisor = {"sqrt": np.sqrt(size), "uniform": size, "original": np.ones_like(size)}[options.weight]
@@ -177,19 +178,16 @@ def _token_mean(rollouts: Rollouts, trie: Trie, below: Floats, size: Floats) -> 
 
 def _subgroups(rollouts: Rollouts, trie: Trie, options: Treepo) -> Floats:
     reward, n = rollouts.reward, rollouts.n
-    lengths = rollouts.lengths
-    deepest = int(lengths.max(initial=0))
-    mean, size = _below(trie, reward)
+    deepest = int(rollouts.lengths.max(initial=0))
+    mean, size = _below(rollouts, trie, reward)
     varied = _varied_below(rollouts, trie) if options.drop_zero_std else np.ones(trie.n_nodes, bool)
     counts = (size > 1) & varied
-    # Depth 0 is the question; depth d the node of turn d - 1; a rollout that is over keeps its last node.
-    who = np.concatenate([np.arange(n), rollouts.trajectory])
-    node = np.concatenate([rollouts.question, trie.node])
+    # Depth 0 is the question; depth d the node of turn d - 1. Subgroups end one depth above the longest rollout.
+    node, who = _passes(rollouts, trie)
     depth = trie.depth[node]
-    repeats = np.where(depth == lengths[who], deepest - lengths[who], 1)
-    keep = (depth == 0) | counts[node]
+    keep = (depth == 0) | (counts[node] & (depth < deepest))
     base = np.where((depth == 0) & (size[node] == 1), 0.0, mean[node])
-    weight = keep * repeats * (size[node] if options.weight == "group_size" else 1.0)
+    weight = keep * (size[node] if options.weight == "group_size" else 1.0)
     total = np.bincount(who, np.where(weight > 0, weight * (reward[who] - base), 0.0), n)
     with np.errstate(invalid="ignore"):
         result = total / np.bincount(who, weight, n)
@@ -197,19 +195,23 @@ def _subgroups(rollouts: Rollouts, trie: Trie, options: Treepo) -> Floats:
     return result
 
 
-def _below(trie: Trie, leaf: Floats) -> tuple[Floats, Floats]:
-    """[N] mean leaf value below each node, and how many finished leaves there are."""
-    finished = ~np.isnan(leaf)
-    size = sums_below(trie, np.bincount(trie.end[finished], minlength=trie.n_nodes))
-    with np.errstate(invalid="ignore"):
-        return sums_below(trie, np.bincount(trie.end[finished], leaf[finished], trie.n_nodes)) / size, size
+def _below(rollouts: Rollouts, trie: Trie, leaf: Floats) -> tuple[Floats, Floats]:
+    """[N] mean leaf value below each node, exact where all are equal, and how many finished leaves there are."""
+    node, who = _passes(rollouts, trie)
+    mean, _, size = group_moments(leaf[who], node, trie.n_nodes)
+    return np.where(size > 0, mean, np.nan), size.astype(np.float64)
 
 
 def _varied_below(rollouts: Rollouts, trie: Trie) -> Bools:
     """[N] whether the rewards below a node differ."""
-    node = np.concatenate([trie.node, rollouts.question])
-    who = np.concatenate([rollouts.trajectory, np.arange(rollouts.n)])
+    node, who = _passes(rollouts, trie)
     return group_moments(rollouts.reward[who], node, trie.n_nodes)[1] > 0
+
+
+def _passes(rollouts: Rollouts, trie: Trie) -> tuple[Ints64, Ints64]:
+    """Each node that each rollout passes through, and the rollout."""
+    node = np.concatenate([trie.node, rollouts.question])
+    return node, np.concatenate([rollouts.trajectory, np.arange(rollouts.n)])
 
 
 def _sibling_normalised(trie: Trie, value: Floats) -> Floats:
@@ -230,6 +232,8 @@ def _whiten(x: Floats, tokens: Floats) -> Floats:
     n = tokens[valued].sum()
     if n < 2:
         return x
+    if np.ptp(x[valued]) == 0:  # the mean of equal numbers may be off by a rounding error, which would be blown up
+        return np.where(valued, 0.0, np.nan)
     mean = (x[valued] * tokens[valued]).sum() / n
     variance = (tokens[valued] * (x[valued] - mean) ** 2).sum() / (n - 1)
     whitened: Floats = (x - mean) / np.sqrt(variance + 1e-8)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -20,6 +21,13 @@ from xskill.records import Result
 Goal = Literal["max", "min"]
 Role = Literal["metric", "guard"]
 Side = Mapping[str, Sequence[Result]]
+Missing = Literal["fail", "drop"]
+
+LOWER_IS_BETTER = frozenset(
+    "cost costs cer duration error errors failure failures latency length loss losses mae mse perplexity ppl price "
+    "regret retries rmse seconds steps time timeouts tokens turns violations wer".split()
+)
+"""Words in the name of a metric of which less is better, where the caller gives no direction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +69,10 @@ class Comparison:
     """Number of regressions that two runs of one and the same bank would show on average; None when a task ran once on
     a side, which tells nothing of its noise."""
     deviation: float
-    detectable: float
+    detectable: float | None
+    """None when no drop that is possible would be found, or none can be told from one task."""
+    dropped: tuple[str, ...] = ()
+    """Tasks left out, because a run on one side lacks the metric."""
 
     @property
     def difference(self) -> float:
@@ -80,10 +91,14 @@ class Comparison:
 
 
 def parse_metric(text: str, role: Role = "metric") -> Metric:
-    """``NAME``, ``NAME:max`` or ``NAME:min`` → a :class:`Metric`; a name alone is to be maximised."""
+    """``NAME``, ``NAME:max`` or ``NAME:min`` → a :class:`Metric`.
+
+    A name alone is to be maximised, unless one of its words is in :data:`LOWER_IS_BETTER`.
+    """
     name, colon, goal = text.rpartition(":")
     if not colon:
-        return Metric(text, "max", role)
+        words = re.split(r"[^a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", text).lower())
+        return Metric(text, "max" if LOWER_IS_BETTER.isdisjoint(words) else "min", role)
     if goal not in ("max", "min") or not name:
         raise UsageError(f"--{role} {text}: expected NAME:max or NAME:min")
     return Metric(name, "max" if goal == "max" else "min", role)
@@ -118,7 +133,7 @@ def check_same_tasks(current: Side, candidate: Side) -> None:
 
 
 def choose_metrics(side: Side, metrics: Sequence[str], guards: Sequence[str]) -> list[Metric]:
-    """The metrics asked for; without any, the one that the results hold (to be maximised)."""
+    """The metrics asked for; without any, the one that the results hold."""
     chosen = [parse_metric(text) for text in metrics]
     if not chosen:
         names = sorted({name for results in side.values() for result in results for name in result.metrics})
@@ -126,7 +141,7 @@ def choose_metrics(side: Side, metrics: Sequence[str], guards: Sequence[str]) ->
         if len(names) != 1:
             shown = ", ".join(names) if names else "none"
             raise UsageError(f"the results hold {len(names)} metrics ({shown}); name one: --metric NAME:max|min")
-        chosen = [Metric(names[0])]
+        chosen = [parse_metric(names[0])]
     chosen += [parse_metric(text, "guard") for text in guards]
     double = {metric.name for metric in chosen if sum(other.name == metric.name for other in chosen) > 1}
     if double:
@@ -135,7 +150,15 @@ def choose_metrics(side: Side, metrics: Sequence[str], guards: Sequence[str]) ->
 
 
 def compare(
-    current: Side, candidate: Side, metric: Metric, *, alpha: float, tolerance: float = 0.0, seed: int = 0
+    current: Side,
+    candidate: Side,
+    metric: Metric,
+    *,
+    alpha: float,
+    tolerance: float = 0.0,
+    seed: int = 0,
+    missing: Missing = "fail",
+    names: tuple[str, str] = ("current results", "candidate results"),
 ) -> Comparison:
     """Everything the gate knows about one metric (docs/methods/gate.md).
 
@@ -143,10 +166,25 @@ def compare(
         current, candidate: results by task, the same tasks on both sides (:func:`check_same_tasks`).
         alpha: 1 - level of the interval.
         tolerance: a task counts as a regression when it is worse by more than this.
+        missing: a run without the metric, or with a NaN, is an error, or its task is left out on both sides.
+        names: how errors call the sides.
+
+    Raises:
+        MissingMetric: a run without the metric; with ``drop`` no task whose runs all have it.
     """
+    sides = (current, candidate)
+    lacking = {
+        task
+        for task in current
+        for side in sides
+        if missing == "drop" and any(_lacks(r, metric.name) for r in side[task])
+    }
+    tasks = [task for task in sorted(current) if task not in lacking]
+    if not tasks:
+        raise MissingMetric(f"no task has the metric {metric.name!r} in all its runs on both sides")
     values = [
-        (_values(current, task, metric.name, "current"), _values(candidate, task, metric.name, "candidate"))
-        for task in sorted(current)
+        (_values(current, task, metric.name, names[0]), _values(candidate, task, metric.name, names[1]))
+        for task in tasks
     ]
     old = np.asarray([_mean(a) for a, _ in values])
     new = np.asarray([_mean(b) for _, b in values])
@@ -182,7 +220,7 @@ def compare(
         losses=losses,
         regressions=tuple(
             Regression(task, metric.name, float(a), float(b))
-            for task, a, b, gain in zip(sorted(current), old, new, gains, strict=True)
+            for task, a, b, gain in zip(tasks, old, new, gains, strict=True)
             if gain < -tolerance - TOLERANCE
         ),
         expected_regressions=math.fsum(
@@ -191,8 +229,26 @@ def compare(
         if all(len(a) > 1 and len(b) > 1 for a, b in values)
         else None,
         deviation=deviation,
-        detectable=detectable(deviation, old.size, alpha),
+        detectable=_detectable(deviation, old.size, alpha, both_sides),
+        dropped=tuple(sorted(lacking)),
     )
+
+
+def _lacks(result: Result, name: str) -> bool:
+    value = result.metrics.get(name)
+    return value is None or not math.isfinite(value)
+
+
+def _detectable(deviation: float, n: int, alpha: float, values: Floats) -> float | None:
+    """:func:`detectable`, but of one task nothing is known, and a share changes by 1 at most."""
+    if n < 2:
+        return None
+    least = detectable(deviation, n, alpha)
+    shares = values.min() >= 0 and values.max() <= 1
+    return None if shares and least > 1 else least
+
+
+_WAY_OUT = "; run it again, or leave such tasks out on both sides: --missing drop"
 
 
 def _values(side: Side, task: str, name: str, of: str) -> list[float]:
@@ -201,9 +257,9 @@ def _values(side: Side, task: str, name: str, of: str) -> list[float]:
         value = result.metrics.get(name)
         if value is None:
             there = ", ".join(sorted(result.metrics)) or "none"
-            raise MissingMetric(f"{of} results: task {task!r} has no metric {name!r} (it has: {there})")
+            raise MissingMetric(f"{of}: task {task!r} has no metric {name!r} (it has: {there}){_WAY_OUT}")
         if not math.isfinite(value):
-            raise MissingMetric(f"{of} results: task {task!r}: metric {name!r} is {value}, not a finite number")
+            raise MissingMetric(f"{of}: task {task!r}: metric {name!r} is {value}, not a finite number{_WAY_OUT}")
         values.append(float(value))
     return values
 

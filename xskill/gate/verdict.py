@@ -40,7 +40,8 @@ def make_verdict(
         if comparison.metric.name in rules.margins:
             allowed = rules.margins[comparison.metric.name]
             row["margin"] = allowed
-            row["accepts_equal"] = accepts_equal(allowed, comparison.deviation, comparison.n, alpha)
+            if comparison.n > 1:
+                row["accepts_equal"] = accepts_equal(allowed, comparison.deviation, comparison.n, alpha)
         metrics.append(row)
     regressions = [
         {"task_id": r.task_id, "metric": r.metric, "current": r.current, "candidate": r.candidate}
@@ -90,6 +91,7 @@ def _metric_row(c: Comparison) -> dict[str, Any]:
         "regressed": len(c.regressions),
         "expected_regressions": c.expected_regressions,
         "detectable": c.detectable,
+        **({"dropped": list(c.dropped)} if c.dropped else {}),
     }
 
 
@@ -138,7 +140,12 @@ def render(verdict: Verdict, *, width: int = 120, color: bool = False, shown: in
 def _sentences(row: dict[str, Any]) -> list[str]:
     """What these tasks can show, and how many regressions are mere noise."""
     move = "rise" if row["goal"] == "min" else "drop"
-    power = f"With {row['tasks']} tasks this gate can see a {move} of {_amount(row)} in {row['name']} (power 0.8)"
+    if row["tasks"] == 1:
+        power = f"With one task this gate cannot tell which {move} in {row['name']} it would see"
+    elif row["detectable"] is None:
+        power = f"With {row['tasks']} tasks this gate cannot be sure to see any {move} in {row['name']} (power 0.8)"
+    else:
+        power = f"With {row['tasks']} tasks this gate can see a {move} of {_amount(row)} in {row['name']} (power 0.8)"
     if "accepts_equal" in row:
         share = f"{100 * row['accepts_equal']:.0f}%"
         power += f"; at margin {row['margin']:g} it accepts an equally good bank in {share} of runs"
@@ -148,7 +155,12 @@ def _sentences(row: dict[str, Any]) -> list[str]:
         if chance is None
         else f"two runs of one and the same bank would show {chance:.1f}"
     )
-    return [power + ".", f"Tasks that got worse in {row['name']}: {row['regressed']}; {noise}."]
+    lacking = row.get("dropped", ())
+    shown = ", ".join(lacking[:5]) + (", …" if len(lacking) > 5 else "")
+    left_out = f"Left out of {row['name']} on both sides, because a run lacks it (--missing drop): {shown}."
+    count = "1 task" if len(lacking) == 1 else f"{len(lacking):,} tasks"
+    said = [f"{left_out[:-1]} ({count})."] if lacking else []
+    return [*said, power + ".", f"Tasks that got worse in {row['name']}: {row['regressed']}; {noise}."]
 
 
 def _banks(verdict: Verdict) -> list[str]:

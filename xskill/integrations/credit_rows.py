@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from xskill.errors import BadRecord
 from xskill.records import Step, Trajectory, turns
 
 VERL_COLUMNS: dict[str, type | list[type]] = {
@@ -36,6 +37,9 @@ def verl_row(
         credits: one a turn; null trains nothing (advantage 0, mask 0).
         weights: one a turn, for ``rollout_is_weights``, which verl multiplies into the loss; None leaves it out.
         reward: the reward that was credited; None = unfinished.
+
+    Raises:
+        BadRecord: tokens of a turn that do not fit their mask, or their number.
     """
     firsts = first_steps(record)
     counts = [sampled_tokens(step) for step in firsts]
@@ -67,17 +71,35 @@ def first_steps(record: Trajectory) -> list[Step]:
 
 
 def sampled_tokens(step: Step) -> int:
-    """Number of sampled tokens of a turn, the masked ones left out."""
-    if not isinstance(step.logprob, list):
+    """Number of sampled tokens of a turn, the masked ones left out.
+
+    Counted from its log-probabilities, else from ``extra.token_ids``, else as ``n_tokens`` says; 1 when nothing does.
+
+    Raises:
+        BadRecord: a mask or ``n_tokens`` that does not fit the tokens.
+    """
+    ids = step.extra.get("token_ids")
+    tokens = step.logprob if isinstance(step.logprob, list) else ids
+    if not isinstance(tokens, list):
         return step.n_tokens or 1
+    if isinstance(ids, list) and len(ids) != len(tokens):
+        raise BadRecord(f"extra.token_ids: expected {len(tokens)} entries, one a log-probability, got {len(ids)}")
     mask = step.extra.get("mask")
-    return sum(map(bool, mask)) if mask is not None else len(step.logprob)
+    if mask is None:
+        n = len(tokens)
+    elif isinstance(mask, list) and len(mask) == len(tokens):
+        n = sum(map(bool, mask))
+    else:
+        raise BadRecord(f"extra.mask: expected {len(tokens)} entries, one a token")
+    if tokens is ids and step.n_tokens not in (None, n):
+        raise BadRecord(f"extra.token_ids: expected {step.n_tokens} sampled tokens, as n_tokens says, got {n}")
+    return n
 
 
 def sampled_logprobs(step: Step) -> list[float] | None:
     """Log-probabilities of the sampled tokens; None when only their sum is known."""
     if not isinstance(step.logprob, list):
-        return [step.logprob] if step.logprob is not None and (step.n_tokens or 1) == 1 else None
+        return [step.logprob] if step.logprob is not None and sampled_tokens(step) == 1 else None
     mask = step.extra.get("mask") or [True] * len(step.logprob)
     return [value for value, kept in zip(step.logprob, mask, strict=True) if kept]
 

@@ -1,8 +1,9 @@
 """The tree losses inside trainers: a policy loss for verl, a trainer for TRL.
 
 Both read turn credits from the ``advantages`` that trainers carry anyway, one value a token (``xskill credit --as
-verl``), and take a turn to be a run of sampled tokens: what the environment says in between has mask 0. Trainers
-are imported when these functions are called.
+verl``), and turns from the ``turn_ids`` beside them. verl's losses see no such ids: :func:`keep_turns_apart` puts them
+into the advantages when a batch is made. Without ids a turn is a run of sampled tokens: what the environment says in
+between has mask 0. Trainers are imported when these functions are called.
 """
 
 from __future__ import annotations
@@ -33,15 +34,45 @@ class Teacher:
     """PPO's clip of ``tree-pg``."""
 
 
-def turn_ids(mask: Any, advantages: Any) -> Any:
+def keep_turns_apart(advantages: Any, ids: Any) -> Any:
+    """Advantages in which neighbouring turns never have the same value, so that they carry the ids of turns.
+
+    The lowest bit of each number becomes the parity of its turn: about one part in ten million of a 32-bit credit, and
+    the smallest normal numbers in place of zeros. Call it on the batch that verl trains on, whose policy losses get the
+    advantages and no ids; without, two turns of equal credit that touch would count as one.
+
+    Args:
+        advantages: [B, T] 32-bit turn credits, one value a token.
+        ids: [B, T] turn of each token within its row, 0, 1, 2, …; -1 for none.
+    """
+    import torch
+
+    if advantages.dtype != torch.float32:
+        raise ValueError(f"advantages: expected 32-bit numbers, got {advantages.dtype}")
+    tiny = torch.finfo(torch.float32).tiny  # below it are numbers that some devices take for 0
+    credit = torch.where((ids >= 0) & (advantages.abs() < tiny), torch.full_like(advantages, tiny), advantages)
+    bits = credit.contiguous().view(torch.int32)
+    marked = (bits & ~1) | (ids & 1).to(torch.int32)
+    return torch.where(ids >= 0, marked, bits).view(torch.float32)
+
+
+def turn_ids(mask: Any, advantages: Any, ids: Any = None) -> Any:
     """Number of the turn of each token, through the whole batch; -1 where nothing was sampled.
 
     Args:
         mask: [B, T] 1 for sampled tokens.
-        advantages: [B, T] a turn also ends where its value changes.
+        advantages: [B, T] without ids a turn also ends where its value changes (see :func:`keep_turns_apart`).
+        ids: [B, T] turn of each token within its row; -1 for none.
     """
     import torch
 
+    if ids is not None:
+        sampled = mask.bool() & (ids >= 0)
+        width = int(ids.max()) + 1 if ids.numel() else 1
+        keys = ids.long() + width * torch.arange(len(ids), device=ids.device).unsqueeze(1)
+        given = torch.full_like(keys, -1)
+        given[sampled] = torch.unique(keys[sampled], return_inverse=True)[1]
+        return given
     sampled = mask.bool()
     begins = sampled.clone()
     begins[:, 1:] &= ~sampled[:, :-1] | (advantages[:, 1:] != advantages[:, :-1])
@@ -82,12 +113,12 @@ def batch_loss(
         advantages: [B, T] turn credits, one value a token.
         mask: [B, T] 1 for sampled tokens.
         weights: [B, T] weights of turns, one value a token; None = 1.
-        ids: [B, T] turn of each token, -1 for none; None = :func:`turn_ids`.
+        ids: [B, T] turn of each token within its row, -1 for none; None: see :func:`turn_ids`.
 
     Returns:
         The loss over turns; the turn ids; the weights of the turns.
     """
-    ids = turn_ids(mask, advantages) if ids is None else ids
+    ids = turn_ids(mask, advantages, ids)
     n = int(ids.max()) + 1 if ids.numel() else 0
     credit = per_turn(advantages.to(logp_new.dtype), ids, n)
     weight = None if weights is None else per_turn(weights.to(logp_new.dtype), ids, n)
@@ -104,7 +135,8 @@ def verl_policy_loss(teacher: Teacher = Teacher()) -> Callable[..., tuple[Any, d
 
     Each turn's loss is spread over its tokens, so that verl's aggregation counts turns alike; use
     ``loss_agg_mode: seq-mean-token-sum`` for the mean over rollouts of their turns' sum. ``rollout_is_weights``
-    carries the turns' weights (1/k of a shared turn).
+    carries the turns' weights (1/k of a shared turn). verl passes no ids of turns: mark the advantages of the batch
+    with :func:`keep_turns_apart`; a trainer of your own may give ``turn_ids`` ([B, T], of each row) instead.
     """
 
     def loss(
@@ -115,11 +147,14 @@ def verl_policy_loss(teacher: Teacher = Teacher()) -> Callable[..., tuple[Any, d
         loss_agg_mode: str = "seq-mean-token-sum",
         config: Any = None,
         rollout_is_weights: Any = None,
+        turn_ids: Any = None,
     ) -> tuple[Any, dict[str, Any]]:
         import torch
         from verl.trainer.ppo.core_algos import agg_loss
 
-        result, ids, weight = batch_loss(teacher, log_prob, old_log_prob, advantages, response_mask, rollout_is_weights)
+        result, ids, weight = batch_loss(
+            teacher, log_prob, old_log_prob, advantages, response_mask, rollout_is_weights, turn_ids
+        )
         turn = result.per_turn if weight is None else result.per_turn * weight
         tokens = torch.bincount(ids[ids >= 0], minlength=len(turn)).clamp(min=1)
         spread = (turn / tokens)[ids.clamp(min=0)] * (ids >= 0)
@@ -186,11 +221,9 @@ def trl_trainer(teacher: Teacher = Teacher()) -> type[Any]:
                 advantages = advantages.unsqueeze(1).expand_as(logp)
             old = inputs.get("old_per_token_logps")
             old = logp.detach() if old is None else old
-            ids = inputs.get("turn_ids")
-            if ids is not None:
-                rows = torch.arange(len(ids), device=ids.device).unsqueeze(1) * ids.size(1)
-                ids = torch.where(mask.bool(), rows + ids, torch.full_like(ids, -1))
-            result, _, _ = batch_loss(teacher, logp, old, advantages, mask, inputs.get("turn_weights"), ids)
+            result, _, _ = batch_loss(
+                teacher, logp, old, advantages, mask, inputs.get("turn_weights"), inputs.get("turn_ids")
+            )
             mode = "train" if self.model.training else "eval"
             for name, value in metrics(result).items():
                 self._metrics[mode][name].append(value)

@@ -20,7 +20,7 @@ from xskill.streams.run import Run
 from xskill.tree.many_episodes import as_json, encode_all
 from xskill.tree.potential import potentials, shaping_terms
 from xskill.tree.replay import encode
-from xskill.tree.shaping import Bonus, Shaping, shape_group
+from xskill.tree.shaping import Bonus, Shaping, shape_group, succeeded
 from xskill.tree.tiles import as_tiles
 
 Outcome = Literal["success", "reward"]
@@ -195,7 +195,7 @@ def outcomes_of(record: RewardRollout, outcome: Outcome) -> tuple[float, float]:
     if outcome == "reward":
         if reward is None:
             return nan, nan
-        return reward, float(reward >= 1 if success is None else success)
+        return reward, float(succeeded(reward) if success is None else success)
     return (nan, nan) if success is None else (float(success), float(success))
 
 

@@ -105,6 +105,11 @@ def bonus_of(tree: XTree) -> Bonus:
     return Bonus(tiler(tree), tuple(worth), per_action=True)
 
 
+def succeeded(outcome: float) -> bool:
+    """Whether what a rollout got is a success, when nothing else says so: a reward of 1 or more."""
+    return outcome >= 1
+
+
 @dataclass(frozen=True, slots=True)
 class ShapedGroup:
     """The rollouts of one question, shaped."""
@@ -123,7 +128,7 @@ def shape_group(
     Args:
         outcomes: what the environment gave each rollout (0 or 1, or a graded reward). [n]
         bonuses: node bonus of each. [n]
-        success: success rate of the group; default: the mean of ``outcomes``.
+        success: success rate of the group; default: the share of ``outcomes`` that :func:`succeeded`.
 
     Returns:
         lambda, the shaped rewards, and ``(r - mean) / (std + 1e-6)`` with the population standard deviation; all
@@ -132,7 +137,7 @@ def shape_group(
     n = len(outcomes)
     if n == 0:
         return ShapedGroup(0.0, [], [])
-    weight = shaping.weight(math.fsum(outcomes) / n if success is None else success)
+    weight = shaping.weight(sum(map(succeeded, outcomes)) / n if success is None else success)
     most = max(bonuses)
     rewards = [outcome + shaping.added(weight, bonus, most) for outcome, bonus in zip(outcomes, bonuses, strict=True)]
     return ShapedGroup(weight, rewards, normalised(rewards))

@@ -9,7 +9,7 @@ from typing import Any
 
 from xskill.errors import BadData, NoInput, UsageError
 from xskill.streams.text_out import write_text
-from xskill.tree.shaping import ShapedGroup, Shaping, bonus_of, shape_group
+from xskill.tree.shaping import ShapedGroup, Shaping, bonus_of, shape_group, succeeded
 from xskill.tree.xtree import XTree, read_tree
 
 SCHEMA = "xskill.skill_bonus/1"
@@ -43,18 +43,32 @@ class SkillBonus:
         """Node bonus b of a rollout, by its canonical tokens."""
         return self._bonus.of(actions)
 
-    def group(self, rollouts: Sequence[Sequence[str]], outcomes: Sequence[float]) -> ShapedGroup:
-        """Shape a complete group of rollouts of one question; the running rates play no part."""
-        return shape_group(outcomes, [self.bonus(actions) for actions in rollouts], self.shaping)
+    def group(
+        self,
+        rollouts: Sequence[Sequence[str]],
+        outcomes: Sequence[float],
+        successes: Sequence[bool] | None = None,
+    ) -> ShapedGroup:
+        """Shape a complete group of rollouts of one question; the running rates play no part.
 
-    def reward(self, question_id: str, actions: Sequence[str], outcome: float) -> float:
+        Args:
+            rollouts: the actions of each.
+            outcomes: what the environment gave each: 0 or 1, or a graded reward.
+            successes: which of them succeeded; default: those that got 1 or more, as in ``xskill tree reward``.
+        """
+        rate = sum(successes) / len(successes) if successes else None
+        return shape_group(outcomes, [self.bonus(actions) for actions in rollouts], self.shaping, success=rate)
+
+    def reward(self, question_id: str, actions: Sequence[str], outcome: float, success: bool | None = None) -> float:
         """Count one rollout of a question, and return its shaped reward.
 
-        lambda and the largest bonus are those of the question's rollouts so far, this one included.
+        lambda and the largest bonus are those of the question's rollouts so far, this one included. Without ``success``
+        it succeeded if it got 1 or more.
         """
+        solved = succeeded(outcome) if success is None else success
         bonus = self.bonus(actions)
         n, successes, most = self._questions.get(question_id, (0.0, 0.0, 0.0))
-        n, successes, most = self.decay * n + 1, self.decay * successes + outcome, max(most, bonus)
+        n, successes, most = self.decay * n + 1, self.decay * successes + solved, max(most, bonus)
         self._questions[question_id] = n, successes, most
         return outcome + self.shaping.added(self.shaping.weight(successes / n), bonus, most)
 
