@@ -57,7 +57,7 @@ def read(record: Any, place: Place) -> Iterator[RawEpisode]:
     panel.speak()
     dialog = panel.dialog
     if not dialog.steps:
-        place.tally.skip("session without an action")
+        place.tally.lose("session without an action")
         return
     yield RawEpisode(
         steps=dialog.steps,
