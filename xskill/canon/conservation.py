@@ -16,11 +16,9 @@ from xskill.canon.reading.episode import SourceTally
 MOST = 3
 """Reasons that the summary line names; the others are in ``--report``."""
 
-_HEAD = re.compile(
-    r"(?P<head>[^ ,]*(?: (?!without |of |that |beside |in |which |written |made |before |after |injected |said |logged "
-    r"|left |visited |shown |tried |to )[^ ,]+)*?)(?P<rest>$|,.*| (?:without|of|that|beside|in|which|written|made|before"
-    r"|after|injected|said|logged|left|visited|shown|tried|to)\b.*)"
-)
+_JOINT = "without|of|that|beside|in|which|written|made|before|after|injected|said|logged|left|visited|shown|tried|to"
+_HEAD = re.compile(rf"(?P<head>[^ ,]*(?: (?!(?:{_JOINT}) )[^ ,]+)*?)(?P<rest>$|,.*| (?:{_JOINT})\b.*)")
+"""What is counted, and what is said of it."""
 _VERB = re.compile(r"^ that (was|is|has)\b")
 _PLURAL = {"was": "were", "is": "are", "has": "have"}
 

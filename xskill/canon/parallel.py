@@ -233,7 +233,7 @@ def _do_lines(batch: _LineBatch) -> _Done:
     assembler.decided, assembler.may_decide = batch.decided, False
     fmt = FORMATS[batch.format] if batch.format is not None else _worker["forced"]
     place = Place(batch.stem, batch.file, tally=done.totals.tally(fmt.name))
-    lines = numbered(io.BytesIO(batch.chunk.read()), batch.name, batch.chunk.before)
+    lines = numbered(io.BytesIO(batch.chunk.read()), batch.chunk.before)
     events = Converter(assembler, batch.name, done.totals.losses).lines(fmt, lines, place)
     try:
         done.events = _joined(events, batch.name)
