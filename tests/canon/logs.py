@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from xskill.canon.canon_options import CanonOptions
-from xskill.canon.pipeline import Begin, Missing, Totals, open_items
+from xskill.canon.conservation import Claim
+from xskill.canon.pipeline import Begin, Missing, open_items
+from xskill.canon.totals import Totals
 from xskill.errors import BadRecord
 
 LOGS = Path(__file__).resolve().parent.parent / "data" / "canon"
@@ -36,7 +38,7 @@ def canon(
             elif isinstance(item, bytes):
                 made.append(json.loads(item))
             else:
-                assert isinstance(item, Begin)
+                assert isinstance(item, (Begin, Claim))
     return made
 
 

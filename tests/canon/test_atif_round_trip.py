@@ -15,7 +15,7 @@ from tests.canon.logs import LOGS, canon, write_lines
 from tests.command import run_with, within
 from xskill.canon.formats.atif import own_trajectory
 from xskill.canon.formats.atif_export import to_atif
-from xskill.canon.pipeline import Totals
+from xskill.canon.totals import Totals
 from xskill.records import Parent, Step, Trajectory, convert
 
 SAMPLES = LOGS.parent.parent.parent / "sample_data"

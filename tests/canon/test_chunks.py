@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xskill.canon.reading import chunks
+from xskill.canon.reading import chunks, raw_lines
 from xskill.canon.reading.chunks import chunks_of_file, chunks_of_stream
+from xskill.canon.reading.raw_lines import LongLine, numbered
 from xskill.errors import BadRecord
 
 
@@ -36,16 +37,19 @@ def test_chunks_of_a_file_and_of_a_stream(lines: list[bytes], end: bool) -> None
                 assert [chunk.before for chunk in made] == counts
 
 
-def test_a_line_that_is_too_long_is_the_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("text", [b"a\n" + b"b" * 200 + b"\nc\nd", b"b" * 200 + b"\nc\nd\n", b"a\nc\n" + b"b" * 200])
+def test_a_line_that_is_too_long_costs_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: bytes) -> None:
     monkeypatch.setattr(chunks, "SIZE", 16)
     monkeypatch.setattr(chunks, "_BUFFER", 5)
     monkeypatch.setattr(chunks, "MAX_LINE", 100)
-    text = b"a\n" + b"b" * 200 + b"\nc\n"
+    monkeypatch.setattr(raw_lines, "MAX_LINE", 100)
     (tmp_path / "x").write_bytes(text)
+    wanted = [(n, line if len(line) < 100 else b"b" * 101) for n, line in enumerate(text.splitlines(), 1)]
     for made in (chunks_of_file(str(tmp_path / "x"), 0), chunks_of_stream(io.BufferedReader(io.BytesIO(text), 7), 0)):
-        read = b"".join(chunk.read() for chunk in made)
-        assert text.startswith(read)
-        assert 100 < len(read) < 202
+        lines = [line for chunk in made for line in numbered(io.BytesIO(chunk.read()), chunk.before)]
+        assert lines == wanted
+        assert [isinstance(line, LongLine) for _, line in lines] == [len(line) > 100 for _, line in wanted]
+    assert [n for n, _ in numbered(io.BytesIO(text))] == [n for n, _ in wanted]
 
 
 class _Damaged(io.RawIOBase):

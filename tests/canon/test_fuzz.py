@@ -19,9 +19,10 @@ from xskill.canon.canon_options import CanonOptions
 from xskill.canon.detect import detect_value, open_log
 from xskill.canon.formats.format import Format
 from xskill.canon.formats.table import FORMATS
-from xskill.canon.pipeline import Totals, open_items
+from xskill.canon.pipeline import open_items
 from xskill.canon.reading.episode import Place
 from xskill.canon.reading.json_text import parse
+from xskill.canon.totals import Totals
 from xskill.errors import BadRecord, XskillError
 from xskill.records import Trajectory, decode
 from xskill.streams.source import open_inputs

@@ -15,7 +15,7 @@ from xskill.canon.detect import Log
 from xskill.canon.formats.format import Format
 from xskill.canon.reading.episode import Place, RawEpisode
 from xskill.canon.reading.json_text import parse
-from xskill.canon.reading.raw_lines import Line
+from xskill.canon.reading.raw_lines import Line, LongLine
 from xskill.canon.report import Loss
 from xskill.errors import BadRecord
 from xskill.records import Trajectory
@@ -92,7 +92,7 @@ class Converter:
                 place.tally.numbers += nulled
                 yield from self._read(fmt, value, place, clean=clean)
             except BadRecord as error:
-                yield error.at(self.name, number, raw=raw)
+                yield _of_line(error, raw).at(self.name, number, raw=raw)
 
     def _value(self, fmt: Format, value: Any, place: Place) -> Iterator[Event]:
         """One parsed record of a document or a table."""
@@ -165,10 +165,15 @@ def _parsed(lines: Iterable[Line], place: Place, name: str) -> Iterator[tuple[in
         try:
             value, nulled = parse(raw)
         except BadRecord as error:
-            place.bad.append(error.at(name, number, raw=raw))
+            place.bad.append(_of_line(error, raw).at(name, number, raw=raw))
             continue
         place.tally.numbers += nulled
         yield number, value
+
+
+def _of_line(error: BadRecord, raw: bytes) -> BadRecord:
+    """What is wrong with a line: the beginning of one that is too long is no JSON for that reason."""
+    return raw.error() if isinstance(raw, LongLine) else error
 
 
 def _good(log: Log, place: Place) -> Iterator[tuple[int, Any]]:

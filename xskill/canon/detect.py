@@ -8,32 +8,26 @@ held whole. A file's name is never looked at.
 from __future__ import annotations
 
 import io
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
+from xskill.canon.claimed import HEAD_LINES, detect_value, holds_nothing, majority, text_format
 from xskill.canon.formats.format import Format, Unit
 from xskill.canon.formats.table import FORMATS
+from xskill.canon.look_ahead import first_records, more_lines
+from xskill.canon.nearest import unknown_format
 from xskill.canon.reading.documents import NumberedValue, document_values, read_document
 from xskill.canon.reading.json_text import parse
-from xskill.canon.reading.raw_lines import Line, numbered, refuse_binary, utf8_stream
+from xskill.canon.reading.raw_lines import Line, LongLine, numbered, refuse_binary, utf8_stream
 from xskill.errors import BadRecord, NoInput, UsageError
 from xskill.streams.source import Container, Input
 
 MAX_DOCUMENT = 1 << 29
 """Longest JSON document that is held whole, in bytes (512 MiB); lines have no such bound on their number."""
 
-_HEAD_LINES = 64
-_HEAD_TEXT = 1 << 14
-_MOST_JUNK = 8 << 20
-"""Bytes that are looked through for a first record, where a file begins with something else."""
-_UNKNOWN = (
-    "no format that xskill knows (see `xskill canon --list-formats`); name one with --from, "
-    "or map your own fields with --map action=PATH"
-)
 
 _CONTAINERS: dict[Unit, tuple[Container, ...]] = {
     "record": ("text", "parquet"),
@@ -126,14 +120,14 @@ def _table(source: Input, forced: Format | None) -> Log:
         if not isinstance(row[1], BadRecord):
             fmt = detect_value(row[1])
             if fmt is None:
-                raise unknown_format(source.name)
+                raise unknown_format(source.name, row[1])
     values = (row if isinstance(row, BadRecord) else (number, row, 0) for number, row in chain(head, rows))
     return Log("values", fmt or _first(), values=values, counted_as="" if forced else "parquet")
 
 
 def _text(source: Input, forced: Format | None) -> Log:
     stream = utf8_stream(source)
-    lines = numbered(stream, source.name)
+    lines = numbered(stream)
     head: list[Line] = []
     for line in lines:
         if line[1]:
@@ -150,10 +144,10 @@ def _text(source: Input, forced: Format | None) -> Log:
             return _line_mode(value, head, lines, stream, forced, source)
     if first[:1] not in (b"{", b"["):
         refuse_binary(first, source.name)
-        text = _text_format(head, lines) if forced is None else None
+        text = text_format(head, lines) if forced is None else None
         if text is not None:
             return Log("whole", text, whole=_decoded(head, lines))
-    _more(head, lines, _HEAD_LINES)
+    _more(head, lines, HEAD_LINES)
     values = [_quiet(line) for _, line in head]
     whole = sum(isinstance(value, (dict, list)) for value in values)
     filled = sum(1 for _, line in head if line)
@@ -161,41 +155,29 @@ def _text(source: Input, forced: Format | None) -> Log:
         fmt = forced or _vote([value for value in values if isinstance(value, dict)], source)
         return Log("lines", fmt, chain(head, lines), stream=stream)
     if first[:1] not in (b"{", b"["):
-        return _after_junk(head, lines, stream, forced, source)
+        return _far(head, lines, stream, forced, source)
     return _document_mode(head, stream, forced, source)
 
 
-def _after_junk(
-    head: list[Line], lines: Iterator[Line], stream: io.BufferedReader[Any], forced: Format | None, source: Input
+def _far(
+    head: list[Line],
+    lines: Iterator[Line],
+    stream: io.BufferedReader[Any],
+    forced: Format | None,
+    source: Input,
 ) -> Log:
-    """Lines that begin with what is no JSON: the first records below it decide.
-
-    Raises:
-        BadRecord: none comes, or none that a format claims.
-    """
-    values = [value for value in (_quiet(line) for _, line in head) if isinstance(value, dict)]
-    size = sum(len(line) for _, line in head)
-    for line in lines:
-        head.append(line)
-        size += len(line[1])
-        value = _quiet(line[1]) if line[1][:1] == b"{" else None
-        if isinstance(value, dict):
-            values.append(value)
-        if len(values) >= _HEAD_LINES or size > _MOST_JUNK:
-            break
-    if not values:
-        raise unknown_format(source.name)
-    return Log("lines", forced or _vote(values, source), chain(head, lines), stream=stream)
-
-
-def detect_value(value: Any) -> Format | None:
-    """The first format whose test holds for a parsed JSON value (of a list: for it, or for most of its items)."""
-    for fmt in FORMATS.of_values():
-        if fmt.detect(value):
-            return fmt
-    if isinstance(value, list):
-        return _majority(value[:_HEAD_LINES])
-    return None
+    """Lines whose head is neither records nor a known text: records, or a text, that begin further on."""
+    more_lines(head, lines)
+    records = first_records(head)
+    fmt = forced or majority(records)
+    if fmt is not None and (records or forced is not None):
+        return Log("lines", fmt, chain(head, lines), stream=stream)
+    if forced is None and not records:
+        text = b"\n".join(line for _, line in head).decode("utf-8", "replace")
+        fmt = next((fmt for fmt in FORMATS.of_text() if fmt.detect(text)), None)
+        if fmt is not None:
+            return Log("whole", fmt, whole=_decoded(head, lines))
+    raise unknown_format(source.name, records)
 
 
 def _first() -> Format:
@@ -204,12 +186,10 @@ def _first() -> Format:
 
 
 def _decoded(head: list[Line], lines: Iterator[Line]) -> Iterator[str]:
-    return (line.decode("utf-8", "replace") for _, line in chain(head, lines))
-
-
-def unknown_format(name: str) -> BadRecord:
-    """The error for an input that no format claims."""
-    return BadRecord(_UNKNOWN, file=name)
+    for number, line in chain(head, lines):
+        if isinstance(line, LongLine):
+            raise line.error(number)
+        yield line.decode("utf-8", "replace")
 
 
 def _line_mode(
@@ -222,9 +202,9 @@ def _line_mode(
 ) -> Log:
     fmt = forced or detect_value(value)
     if fmt is None or (fmt.unit == "stream" and forced is None):
-        _more(head, lines, _HEAD_LINES)
+        _more(head, lines, HEAD_LINES)
         values = [_quiet(line) for _, line in head]
-        if all(map(_holds_nothing, values)):
+        if all(map(holds_nothing, values)):
             return Log("lines", _first())
         fmt = _vote(values, source)
     return Log("lines", fmt, chain(head, lines), stream=stream)
@@ -242,52 +222,33 @@ def _document_mode(head: list[Line], stream: BinaryIO, forced: Format | None, so
     fmt: Format | None = None
     for value, _ in document_values(raw):
         if isinstance(value, BadRecord):
-            raise value.at(source.name)
+            return _lines_after_all(raw, value, source)
         fmt = detect_value(value)
-        if fmt is None and _holds_nothing(value):
+        if fmt is None and holds_nothing(value):
             return Log("lines", _first())
         break
     if fmt is None:
-        raise unknown_format(source.name)
+        raise unknown_format(source.name, value)
     return Log("values", fmt, values=read_document(raw, fmt))
 
 
-def _holds_nothing(value: Any) -> bool:
-    """A list of no records, as it is or under a name (``{"simulations": []}``)."""
-    return value == [] or (isinstance(value, dict) and len(value) > 0 and all(item == [] for item in value.values()))
+def _lines_after_all(raw: bytes, error: BadRecord, source: Input) -> Log:
+    """What began as a document and is none: lines, when records stand in them."""
+    stream = io.BufferedReader(io.BytesIO(raw), 1 << 16)
+    head: list[Line] = []
+    lines = numbered(stream)
+    more_lines(head, lines)
+    fmt = majority(first_records(head))
+    if fmt is None:
+        raise error.at(source.name)
+    return Log("lines", fmt, chain(head, lines), stream=stream)
 
 
 def _vote(values: Sequence[Any], source: Input) -> Format:
-    fmt = _majority(values)
+    fmt = majority(values)
     if fmt is None:
-        raise unknown_format(source.name)
+        raise unknown_format(source.name, values)
     return fmt
-
-
-def _majority(values: Sequence[Any]) -> Format | None:
-    """The format that most of those values have which have one; ties go to the earlier in the table."""
-    votes: Counter[str] = Counter()
-    for value in values:
-        if isinstance(value, (dict, list)):
-            fmt = next((fmt for fmt in FORMATS.of_values() if fmt.detect(value)), None)
-            if fmt is not None:
-                votes[fmt.name] += 1
-    if not votes:
-        return None
-    most = max(votes.values())
-    return next(fmt for fmt in FORMATS if votes[fmt.name] == most)
-
-
-def _text_format(head: list[Line], lines: Iterator[Line]) -> Format | None:
-    size = len(head[0][1])
-    while size < _HEAD_TEXT:
-        line = next(lines, None)
-        if line is None:
-            break
-        head.append(line)
-        size += len(line[1]) + 1
-    text = b"\n".join(line for _, line in head)[:_HEAD_TEXT].decode("utf-8", "replace")
-    return next((fmt for fmt in FORMATS.of_text() if fmt.detect(text)), None)
 
 
 def _more(head: list[Line], lines: Iterator[Line], n: int) -> None:

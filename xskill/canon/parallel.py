@@ -22,14 +22,16 @@ from xskill.canon.actions.profile import detect_profile
 from xskill.canon.actions.step_tokens import Sample
 from xskill.canon.assemble import Assembler, Undecided
 from xskill.canon.canon_options import CanonOptions
+from xskill.canon.conservation import Claim
 from xskill.canon.convert import Converter, place_of
 from xskill.canon.detect import Log, open_log
 from xskill.canon.formats.format import Format
 from xskill.canon.formats.table import FORMATS
-from xskill.canon.pipeline import Begin, Block, Item, Missing, Totals, empty_totals, read_input, read_log
+from xskill.canon.pipeline import Begin, Block, Item, Missing, read_input, read_log
 from xskill.canon.reading.chunks import Chunk, chunks_of_file, chunks_of_stream
 from xskill.canon.reading.episode import Place
 from xskill.canon.reading.raw_lines import Line, numbered
+from xskill.canon.totals import Totals, empty_totals
 from xskill.errors import BadRecord, NoInput, XskillError
 from xskill.process.pool import Call, Pool, open_pool
 from xskill.streams.source import Input, open_input
@@ -101,6 +103,8 @@ class _Stream:
         self.note = note
         self.waiting: deque[tuple[_InputBatch | None, Call[_Done]] | Begin] = deque()
         self.assembler = Assembler(options)
+        self.claim = Claim("", "")
+        """Of the input whose batches of lines are in flight."""
 
     def read(self, names: Sequence[str]) -> Iterator[Item]:
         for name in names:
@@ -150,13 +154,16 @@ class _Stream:
     def _lines(self, log: Log, source: Input) -> Iterator[Item]:
         yield from self._drain(0)
         yield Begin(source.name, source)
+        claim = self.claim = Claim(source.name, log.format.name)
         place = place_of(source)
-        place.tally = self.totals.tally(log.format.name)
+        place.tally = claim.tally
         decided: dict[str, str] = {}
         self.assembler.decided = decided
         first: list[Line] = []
         lines = _first_lines(log.lines, first)
         yield from Converter(self.assembler, source.name, self.totals.losses).lines(log.format, lines, place)
+        self.totals.tally(log.format.name).add(claim.tally)
+        claim.add(self.assembler.counts)
         self.totals.collect(self.assembler)
         name = None if log.format is self.forced else log.format.name
         for chunk in _chunks(log, source, first[-1][0] if first else 0):
@@ -164,6 +171,7 @@ class _Stream:
             self.waiting.append((batch, self.pool.submit(_do_lines, batch)))
             yield from self._drain(self.room)
         yield from self._drain(0)
+        yield claim
 
     def _here(self, log: Log, source: Input) -> Iterator[Item]:
         self.assembler.decided = {}
@@ -189,6 +197,9 @@ class _Stream:
                     batch.decided[key] = detect_profile(key or None, sample)
                 done = self.pool.result(self.pool.submit(_do_lines, batch))
             self.totals.add(done.totals)
+            if batch is not None:
+                self.claim.add(done.totals.counts)
+                self.claim.tally.add(done.totals.tally(self.claim.format))
             for text in done.notes:
                 self.note(text)
             yield from done.events
@@ -222,7 +233,7 @@ def _do_lines(batch: _InputBatch) -> _Done:
     assembler.decided, assembler.may_decide = batch.decided, False
     fmt = FORMATS[batch.format] if batch.format is not None else _worker["forced"]
     place = Place(batch.stem, batch.file, tally=done.totals.tally(fmt.name))
-    lines = numbered(io.BytesIO(batch.chunk.read()), batch.name, batch.chunk.before)
+    lines = numbered(io.BytesIO(batch.chunk.read()), batch.chunk.before)
     events = Converter(assembler, batch.name, done.totals.losses).lines(fmt, lines, place)
     try:
         done.events = _joined(events, batch.name)

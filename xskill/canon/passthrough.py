@@ -47,7 +47,7 @@ def pass_on(record: Trajectory, assembler: Assembler, tally: SourceTally) -> Tra
             record = msgspec.structs.replace(record, **changes)
             changes = {}
     if record.steps is None and options.profile is not None:
-        tally.skip("raw actions to canonicalize (no steps: the actions were kept)")
+        tally.lose("raw actions to canonicalize (no steps: the actions were kept)")
     steps = _redacted(record.steps, assembler) if record.steps is not None else None
     if steps is not None and options.profile is not None:
         actions, args = _canonical(steps, options.profile, assembler)

@@ -6,89 +6,23 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import TracebackType
 
-from xskill.canon.actions.canonicalizer import Unmatched
-from xskill.canon.assemble import Assembler, Counts
+from xskill.canon.assemble import Assembler
 from xskill.canon.canon_options import CanonOptions, check_options
+from xskill.canon.conservation import Claim
 from xskill.canon.convert import Converter, Event, place_of
 from xskill.canon.detect import Log, open_folder, open_log
 from xskill.canon.formats.format import Format
-from xskill.canon.outcome.decide import OptionUse
 from xskill.canon.reading.episode import Place, SourceTally
-from xskill.canon.report import Loss
-from xskill.errors import BadRecord, NoInput
+from xskill.canon.totals import Totals, empty_totals
+from xskill.errors import BadData, BadRecord, NoInput, NoRecord
 from xskill.records import Trajectory, decode
 from xskill.streams.run import Run
 from xskill.streams.source import Input, ensure_input, open_input
-
-
-@dataclass(slots=True)
-class Totals:
-    """What a run came to."""
-
-    counts: Counts = field(default_factory=Counts)
-    use: OptionUse = field(default_factory=OptionUse)
-    unmatched: Unmatched = field(default_factory=Unmatched)
-    redacted: Counter[str] = field(default_factory=Counter)
-    tallies: dict[str, SourceTally] = field(default_factory=dict)
-    """Per format: what was not carried over."""
-    losses: dict[str, Loss] | None = None
-    """Per format: the fields that were not carried over; None when no report is wanted."""
-    files: int = 0
-
-    def tally(self, format_name: str) -> SourceTally:
-        """The tally of a format."""
-        return self.tallies.setdefault(format_name, SourceTally())
-
-    def add(self, other: Totals) -> None:
-        """Add what another run (of a worker, or of one input) came to."""
-        self.counts.add(other.counts)
-        self.use.add(other.use)
-        self.unmatched.update(other.unmatched)
-        self.redacted.update(other.redacted)
-        for name, tally in other.tallies.items():
-            self.tally(name).add(tally)
-        if self.losses is not None and other.losses is not None:
-            for name, loss in other.losses.items():
-                self.losses.setdefault(name, Loss()).add(loss)
-
-    def collect(self, assembler: Assembler) -> None:
-        """Take over what an assembler counted; it counts from zero again."""
-        self.counts.add(assembler.counts)
-        self.use.add(assembler.outcome.use)
-        assembler.counts, assembler.outcome.use = Counts(), OptionUse()
-        for name in sorted(assembler.actions):
-            canonicalizer = assembler.actions[name].canonicalizer
-            self.unmatched.update(canonicalizer.unmatched)
-            canonicalizer.unmatched = Unmatched()
-        self.redacted.update(assembler.redactor.counts)
-        assembler.redactor.counts.clear()
-
-    def summary(self) -> list[str]:
-        """Parts of the line that the command says at its end."""
-        counts, unmatched = self.counts, self.unmatched
-        files = f"{self.files:,} file{'s' if self.files != 1 else ''}"
-        parts = [f"{counts.trajectories:,} trajectories, {counts.steps:,} steps from {files}"]
-        if unmatched.total:
-            more = "over " if unmatched.full else ""
-            parts.append(f"unmatched: {unmatched.total:,} of {counts.steps:,}, {more}{unmatched.distinct:,} distinct")
-        numbers = sum(tally.numbers for tally in self.tallies.values())
-        if numbers:
-            parts.append(f"{numbers:,} NaN or infinite numbers read as null")
-        if self.redacted:
-            parts.append("redacted: " + ", ".join(f"{n:,} {kind}" for kind, n in sorted(self.redacted.items())))
-        parts += [f"dropped: {n:,} {reason}" for reason, n in sorted(counts.dropped.items())]
-        return parts
-
-
-def empty_totals(options: CanonOptions) -> Totals:
-    """Totals of a run, from zero."""
-    return Totals(losses={} if options.report else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +49,7 @@ class Block:
     lines: bytes
 
 
-Item = Event | Block | Begin | Missing
+Item = Event | Block | Begin | Missing | Claim
 
 
 def convert_logs(
@@ -220,6 +154,7 @@ class Conversion:
         """
         run = self._run
         source, before = None, 0
+        claims: list[Claim] = []
         for item in self._items:
             if isinstance(item, (bytes, Block)):
                 count, lines = (1, item) if isinstance(item, bytes) else (item.count, item.lines)
@@ -235,6 +170,8 @@ class Conversion:
                 if not run.keeps_rejects or len(self._paths) < 2:
                     raise item.error
                 run.unreadable(BadRecord(str(item.error).removeprefix(f"{item.name}: "), file=item.name))
+            elif isinstance(item, Claim):
+                claims.append(item)
             else:
                 if source is not None:
                     run.end_input(source, run.read - before)
@@ -243,11 +180,29 @@ class Conversion:
                     run.start_input(source)
         if source is not None:
             run.end_input(source, run.read - before)
-        run.check_input()
+        self._check(claims)
         for part in self.totals.summary():
             run.set_summary(part)
         for sentence in self.totals.use.unused(self._options) if self.totals.counts.trajectories else ():
             run.note(sentence)
+
+    def _check(self, claims: list[Claim]) -> None:
+        """Say which inputs gave no step, and whether that is all there is.
+
+        Raises:
+            NoRecord, BadData: no record at all, or no good one; or content that was lost whole.
+        """
+        run, counts = self._run, self.totals.counts
+        empty = [claim for claim in claims if claim.is_empty and claim.tally.skipped]
+        sentences = [f"{claim.name}: no step in it: {claim.sentence()}" for claim in empty]
+        if not counts.steps and self._options.respond and not run.rejected and any(c.lost_all for c in claims):
+            raise BadData("; ".join(sentences))
+        if not run.read and sentences:
+            raise NoRecord("; ".join(f"{c.name}: no record in the input: {c.sentence()}" for c in empty))
+        run.check_input()
+        for claim, sentence in zip(empty, sentences, strict=True):
+            if claim.lost_all:
+                run.note(sentence)
 
 
 def open_items(
@@ -304,7 +259,15 @@ def read_input(
         yield Missing(name, error)
 
 
-def read_log(log: Log, name: str, place: Place, assembler: Assembler, totals: Totals) -> Iterator[Event]:
-    """Everything in an opened input."""
-    place.tally = totals.tally(log.counted_as or log.format.name)
-    return Converter(assembler, name, totals.losses).log(log, place)
+def read_log(log: Log, name: str, place: Place, assembler: Assembler, totals: Totals) -> Iterator[Item]:
+    """Everything in an opened input, and at its end what was claimed and left out."""
+    place.tally = SourceTally()
+    counts = assembler.counts
+    claim = Claim(name, log.format.name, place.tally, counts.trajectories, counts.steps, counts.dropped.total())
+    try:
+        yield from Converter(assembler, name, totals.losses).log(log, place)
+    finally:
+        totals.tally(log.counted_as or log.format.name).add(place.tally)
+    claim.episodes, claim.steps = counts.trajectories - claim.episodes, counts.steps - claim.steps
+    claim.dropped = counts.dropped.total() - claim.dropped
+    yield claim

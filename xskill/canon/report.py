@@ -17,7 +17,7 @@ import msgspec
 from xskill.canon.reading.content_text import loads_maybe
 
 if TYPE_CHECKING:
-    from xskill.canon.pipeline import Totals
+    from xskill.canon.totals import Totals
 
 MAX_PATHS = 2000
 """Distinct paths that are listed a format; more are counted together."""
@@ -151,6 +151,7 @@ def report_data(totals: Totals) -> dict[str, Any]:
         loss = (totals.losses or {}).get(name)
         formats[name] = {
             "records_not_carried": dict(sorted(tally.skipped.items())),
+            "content_lost": dict(sorted(tally.lost.items())),
             "numbers_read_as_null": tally.numbers,
             "measured": loss.measured if loss is not None else 0,
             "fields_not_carried": loss.rows() if loss is not None else [],
@@ -182,7 +183,10 @@ def report_text(totals: Totals, *, as_json: bool) -> str:
                 "  nothing left out" if counts["measured"] else "  no records left out; fields were not measured"
             )
             continue
-        lines += [f"  {count:>9,}  {kind} (left out)" for kind, count in counts["records_not_carried"].items()]
+        lines += [
+            f"  {count:>9,}  {kind} ({'lost' if kind in counts['content_lost'] else 'left out'})"
+            for kind, count in counts["records_not_carried"].items()
+        ]
         if counts["numbers_read_as_null"]:
             lines.append(f"  {counts['numbers_read_as_null']:>9,}  NaN or infinite numbers (read as null)")
         if counts["fields_not_carried"]:

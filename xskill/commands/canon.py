@@ -11,7 +11,7 @@ from xskill.commands.options import Files, Output, Quiet, Rejects, To
 from xskill.commands.types import INPUT, SIDE
 
 if TYPE_CHECKING:
-    from xskill.canon.pipeline import Totals
+    from xskill.canon.totals import Totals
 
 
 def command(

@@ -48,7 +48,7 @@ def read(record: Any, place: Place) -> Iterator[RawEpisode]:
     record = entry(record)
     output = record.get("output")
     if output is None:
-        place.tally.skip("runs that failed without an output")
+        place.tally.lose("runs that failed without an output")
         return
     output = mapping(output, "output")
     turns = []
@@ -95,7 +95,7 @@ def _replay(turns: list[tuple[Any, str]], place: Place) -> Dialog:
                 last.observation = _SEEN.sub("", text, count=1)
                 last.error = _FAILED.match(text) is not None
         else:
-            place.tally.skip("message of another role")
+            place.tally.lose("message of another role")
     return dialog
 
 

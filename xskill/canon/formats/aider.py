@@ -49,7 +49,7 @@ def read(lines: Iterable[str], place: Place) -> Iterator[RawEpisode]:
         elif chat is not None:
             chat.add(line)
         elif line.strip():
-            place.tally.skip("line before the first chat")
+            place.tally.lose("line before the first chat")
     if chat is not None:
         yield from chat.episodes(place)
 
@@ -152,7 +152,7 @@ class _Chat:
             place.tally.skip("line of Aider beside an answer", self.lines_of_program)
         identity = f"{place.stem}-{self.number}"
         if not any(turn.answer for turn in self.turns):
-            place.tally.skip("chat without an answer")
+            place.tally.lose("chat without an answer")
             return
         main = self._replay([turn for turn in self.turns if not turn.undone or not turn.answer])
         has_main = bool(main.dialog.steps)

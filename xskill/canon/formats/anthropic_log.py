@@ -31,7 +31,7 @@ def _exchanges(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[Exch
         messages = at(value, "request.messages")
         response = value.get("response") if isinstance(value, dict) else None
         if not isinstance(messages, list) or not isinstance(response, dict):
-            place.tally.skip("line of another kind")
+            place.tally.lose("line of another kind")
             continue
         answered = response.get("type") == "message"
         model = at(value, "request.model")

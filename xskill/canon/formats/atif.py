@@ -243,7 +243,7 @@ def _results(dialog: Dialog, new: list[RawStep], observation: Any, place: Place)
             continue
         step = dialog.result(identity if isinstance(identity, str) else None, content)
         if step is None:
-            place.tally.skip("result without a call")
+            place.tally.lose("result without a call")
         elif references:
             step.extra = {**(step.extra or {}), "subagents": references}
 

@@ -50,7 +50,7 @@ def read(record: Any, place: Place) -> Iterator[RawEpisode]:
         actions = [one for one in _as_list(at(output, "action")) if isinstance(one, dict) and one]
         if output is None or not actions:
             failure = next((as_text(one["error"]) for one in results if at(one, "error")), None)
-            place.tally.skip("step in which the model gave no action")
+            place.tally.lose("step in which the model gave no action")
             if failure and dialog.steps:
                 last = dialog.steps[-1]
                 last.extra = {**(last.extra or {}), "model_failed": failure}
@@ -76,11 +76,11 @@ def read(record: Any, place: Place) -> Iterator[RawEpisode]:
                 if isinstance(at(call.arguments, "success"), bool):
                     extra["claimed_success"] = call.arguments["success"]
         if len(results) < len(added):
-            place.tally.skip("action without a result", len(added) - len(results))
+            place.tally.lose("action without a result", len(added) - len(results))
         elif len(results) > len(added):
-            place.tally.skip("result without an action", len(results) - len(added))
+            place.tally.lose("result without an action", len(results) - len(added))
     if not dialog.steps:
-        place.tally.skip("history without an action")
+        place.tally.lose("history without an action")
         return
     yield RawEpisode(
         steps=dialog.steps,

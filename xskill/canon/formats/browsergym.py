@@ -36,7 +36,7 @@ def read(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[RawEpisode
     runs: dict[Any, dict[int, Row]] = {}
     for index, value in values:
         if not detect(value):
-            place.tally.skip("records of no known kind")
+            place.tally.lose("records of no known kind")
             continue
         step = integer(value.get("step"), "step")
         step = index if step is None else step
@@ -102,7 +102,7 @@ def read_summary(record: Any, place: Place) -> Iterator[RawEpisode]:
 def _summary(record: dict[str, Any], place: Place) -> RawEpisode:
     steps = integer(record.get("n_steps"), "n_steps") or 0
     if steps:
-        place.tally.skip("steps that a summary counts and does not hold", steps)
+        place.tally.lose("steps that a summary counts and does not hold", steps)
     kept = ("n_steps", "terminated", "truncated", "err_msg", "stack_trace", "cum_raw_reward")
     failed = record.get("err_msg") is not None
     return RawEpisode(
@@ -130,7 +130,7 @@ def read_folder(path: Path, place: Place) -> Iterator[RawEpisode]:
             place.bad.append(error.at(str(folder)))
             continue
         if pickles := sum(1 for _ in folder.glob("*.pkl*")):
-            place.tally.skip("pickled files, which are not opened", pickles)
+            place.tally.lose("pickled files, which are not opened", pickles)
         episode.id, episode.record = folder.name, index
         yield episode
 

@@ -84,14 +84,14 @@ def read(record: Any, place: Place) -> Iterator[RawEpisode]:
         elif role == "user":
             session.user([mapping(part, f"[{index}].content") for part in parts])
         else:
-            place.tally.skip(f"message of role {role}")
+            place.tally.lose(f"message of role {role}")
     yield from task_episode(session.dialog, session.claim, place, {"model": session.model} if session.model else {})
 
 
 def task_episode(dialog: Dialog, claim: Any, place: Place, extra: dict[str, Any]) -> Iterator[RawEpisode]:
     """The episode of one file of a task, if anything was done."""
     if not dialog.steps:
-        place.tally.skip("session without an action")
+        place.tally.lose("session without an action")
         return
     yield RawEpisode(
         steps=dialog.steps,
@@ -140,7 +140,7 @@ class _ClineSession:
             text, calls = _xml_calls(text)
         added = self.dialog.agent(text, calls, thought=join(*thoughts))
         if not added and any(thoughts):
-            self.place.tally.skip("thought without an action")
+            self.place.tally.lose("thought without an action")
         self.waiting = [step for step in added if step.kind == "call"] or self.waiting
         for step in added:
             if step.name == "attempt_completion" and isinstance(step.arguments, dict):
@@ -186,7 +186,7 @@ class _ClineSession:
         failed = part.get("is_error") is True or _FAILED.match((head["text"] if head else text) or "") is not None
         step = self.dialog.result(word(part.get("tool_use_id")) or None, head["text"] if head else text, error=failed)
         if step is None:
-            self.place.tally.skip("result without a call")
+            self.place.tally.lose("result without a call")
         elif step in self.waiting:
             self.waiting.remove(step)
         return step
@@ -198,7 +198,7 @@ class _ClineSession:
         exact = [step for step in named if quoted and quoted in _values(step.arguments)]
         step = next(iter(exact or named or self.waiting), None)
         if step is None:
-            self.place.tally.skip("result without a call")
+            self.place.tally.lose("result without a call")
             return None
         self.waiting = [other for other in self.waiting if other is not step]
         text = head["text"]

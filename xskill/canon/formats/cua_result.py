@@ -84,7 +84,7 @@ def _answer(dialog: Dialog, answer: str, place: Place) -> None:
         dialog.steps.append(RawStep(text, thought=thought, turn=dialog.turn))
         dialog.turn += 1
     else:
-        place.tally.skip("answers without an action")
+        place.tally.lose("answers without an action")
 
 
 def literal(text: str) -> Any:

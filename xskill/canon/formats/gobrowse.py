@@ -36,7 +36,7 @@ def read(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[RawEpisode
     trajectories: dict[str, tuple[int, dict[int, dict[str, Any]]]] = {}
     for index, value in values:
         if not detect(value):
-            place.tally.skip("records of no known kind")
+            place.tally.lose("records of no known kind")
             continue
         trajectory = value["traj_data"]
         url = as_mapping(value.get("node_data")).get("node_url")
@@ -54,7 +54,7 @@ def read(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[RawEpisode
         named = string(trajectory.get("traj_num"), "traj_data.traj_num")
         length = integer(trajectory.get("traj_length"), "traj_data.traj_length")
         if length is not None and length > len(rows):
-            place.tally.skip("steps that a trajectory counts and the file does not hold", length - len(rows))
+            place.tally.lose("steps that a trajectory counts and the file does not hold", length - len(rows))
         extra = {"node": row.get("node_data"), "graph": row.get("graph_data"), "traj_num": named}
         yield _episode(trajectory, turns, {key: value for key, value in extra.items() if value}, first)
 
@@ -111,7 +111,7 @@ def _trajectory(folder: Path, place: Place, index: int) -> RawEpisode:
         if (child / _STEP_INFO).is_file():
             turns.append(_turn(mapping(load(child / _STEP_INFO), _STEP_INFO), "observation"))
         else:
-            place.tally.skip("steps without step_info.json")
+            place.tally.lose("steps without step_info.json")
     episode = _episode(info, turns, {"agent": info["agent_info"]} if info.get("agent_info") else {}, index)
     episode.id = folder.name
     return episode

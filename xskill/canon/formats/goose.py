@@ -73,7 +73,7 @@ class _GooseSession:
         content = message.get("content")
         parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
         if role not in ("user", "assistant"):
-            place.tally.skip(f"message of role {role}")
+            place.tally.lose(f"message of role {role}")
             return
         texts: list[str | None] = []
         thoughts: list[str | None] = []
@@ -91,7 +91,7 @@ class _GooseSession:
             elif kind == "toolResponse":
                 text, error = _response(as_mapping(part.get("toolResult")))
                 if self.dialog.result(identity, text, error=error) is None:
-                    place.tally.skip("result without a call")
+                    place.tally.lose("result without a call")
             elif kind in ("thinking", "reasoning"):
                 thoughts.append(as_text(part.get("thinking") or part.get("text")))
             elif kind == "text" and role == "user" and at(message, "metadata.userVisible") is False:
@@ -107,13 +107,13 @@ class _GooseSession:
         for identity, _ in failed:
             self.dialog.mark_failed(identity or "")
         if not added and any(thoughts):
-            place.tally.skip("thought without an action")
+            place.tally.lose("thought without an action")
 
     def episode(self, place: Place) -> Iterator[RawEpisode]:
         """The session as an episode."""
         dialog = self.dialog
         if not dialog.steps:
-            place.tally.skip("session without an action")
+            place.tally.lose("session without an action")
             return
         description = self.head.get("description")
         parent = bool(self.head.get("parent_session_id"))

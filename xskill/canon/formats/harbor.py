@@ -68,7 +68,7 @@ def _trial(path: Path, place: Place) -> Iterator[RawEpisode]:
     elif turns := _turns(path / "agent"):
         episodes = iter([_terminus(turns, place)])
     else:
-        place.tally.skip("trial without agent/trajectory.json")
+        place.tally.lose("trial without agent/trajectory.json")
     for index, episode in enumerate(episodes):
         if index == 0:
             episode.id, episode.question_id = name, task

@@ -36,7 +36,7 @@ def read(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[RawEpisode
     trials: dict[tuple[str, str], list[Row]] = {}
     for index, value in values:
         if not detect(value):
-            place.tally.skip("records of no known kind")
+            place.tally.lose("records of no known kind")
             continue
         items(value["conversations"], "conversations")
         trials.setdefault((str(value.get("run_id")), str(value["trial_name"])), []).append((index, value))
@@ -103,7 +103,8 @@ def _turns(messages: list[Any], place: Place) -> Iterator[tuple[str | None, str 
         elif role == "assistant":
             yield None, text
         else:
-            place.tally.skip("system message" if role == "system" else "message of another role")
+            count = place.tally.skip if role == "system" else place.tally.lose
+            count("system message" if role == "system" else "message of another role")
 
 
 def _is_number(text: str) -> bool:

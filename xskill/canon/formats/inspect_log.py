@@ -68,7 +68,7 @@ def _sample(sample: dict[str, Any], spec: dict[str, Any], place: Place, index: i
         if not isinstance(message, dict):
             raise BadRecord("expected a message", path="messages")
         if message.get("source") == "input" and message.get("role") in ("assistant", "tool"):
-            place.tally.skip("message of the prompt")
+            place.tally.lose("message of the prompt")
             continue
         messages.append({**message, "content": _resolved(message.get("content"), attachments)})
     dialog = Dialog()

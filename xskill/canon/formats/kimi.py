@@ -173,7 +173,7 @@ class _KimiSession:
         calls = [ToolCall(identity, name, call_arguments(arguments)) for identity, name, arguments in self._calls]
         added = self.dialog.agent(join(*self._texts), calls, thought=join(*self._thoughts))
         if not added and any(self._thoughts):
-            self.place.tally.skip("thought without an action")
+            self.place.tally.lose("thought without an action")
         self._texts, self._thoughts, self._calls = [], [], []
         results, self._results = self._results, []
         for result in results:
@@ -187,7 +187,7 @@ class _KimiSession:
 
     def _give(self, identity: str | None, text: str | None, error: bool) -> None:
         if self.dialog.result(identity, text, error=error) is None:
-            self.place.tally.skip("result without a call")
+            self.place.tally.lose("result without a call")
 
     def episodes(self, identity: str, first: int, parent: str | None = None) -> Iterator[RawEpisode]:
         """The session, then its subagents."""
@@ -204,7 +204,7 @@ class _KimiSession:
                 record=first,
             )
         else:
-            self.place.tally.skip("session without an action")
+            self.place.tally.lose("session without an action")
         prompts = {
             index: step.arguments.get("prompt") for index, step in enumerate(dialog.steps)
             if isinstance(step.arguments, dict)

@@ -62,7 +62,7 @@ def _once(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[tuple[int
             rows = [(run, False) for post in value.get("post") or () if isinstance(post, dict) for run in _flat(post)]
             rows += [(run, True) for run in value.get("patch") or () if isinstance(run, dict)]
         else:
-            place.tally.skip("records of no known kind")
+            place.tally.lose("records of no known kind")
             continue
         for run, is_patch in rows:
             key = _identity(run)
@@ -72,7 +72,7 @@ def _once(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[tuple[int
             runs[key] = first, run if before is None else _joined(before, run)
     for number, run in runs.values():
         if run.get("run_type") is None:
-            place.tally.skip("patches of a run that is not there")
+            place.tally.lose("patches of a run that is not there")
         else:
             yield number, run
 

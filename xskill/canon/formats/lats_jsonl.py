@@ -40,7 +40,7 @@ def read(record: Any, place: Place) -> Iterator[RawEpisode]:
     if isinstance(solution, str) and solution not in written:
         steps.append(RawStep(kind="call", name="submit_code", arguments={"code": solution}))
     if not steps:
-        place.tally.skip("problems without an implementation")
+        place.tally.lose("problems without an implementation")
     for key in ("reflections", "test", "original", "stop_tokens"):
         if record.get(key):
             place.tally.skip(f"field {key}")

@@ -70,7 +70,7 @@ def read(lines: Iterable[str], place: Place) -> Iterator[RawEpisode]:
         if message.startswith("PROMPT:"):
             told = _webshop(message) or _question(message)
             if told is None:
-                place.tally.skip("prompts without a task")
+                place.tally.lose("prompts without a task")
             else:
                 task, path, env = told
                 search = searches.setdefault(task, _Search(task, env, len(searches) + 1))
@@ -88,7 +88,7 @@ def _node(message: str, search: _Search | None, path: Node, place: Place) -> Nod
     """Take a node into its search; None when it cannot be read."""
     fields = _NODE.match(message)
     if fields is None or search is None:
-        place.tally.skip("nodes that cannot be read" if fields is None else "nodes before the first prompt")
+        place.tally.lose("nodes that cannot be read" if fields is None else "nodes before the first prompt")
         return None
     thought, action, observation = ((fields.group(i) or "").strip() for i in (2, 3, 4))
     step = (thought if search.env != "webshop" else "", action)

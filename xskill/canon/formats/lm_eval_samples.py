@@ -31,7 +31,7 @@ def read(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[RawEpisode
     documents: dict[str, list[Row]] = {}
     for index, value in values:
         if not detect(value):
-            place.tally.skip("records of no known kind")
+            place.tally.lose("records of no known kind")
             continue
         # A later run appends to the same file: its answers make a sample of their own.
         key = sorted_dumps([value["doc_id"], value.get("doc_hash"), value["arguments"] if "filter" not in value else 0,
@@ -98,7 +98,7 @@ def _answers(resps: Any, place: Place) -> list[str]:
         if any(isinstance(answer, list) and len(answer) == _LIKELIHOOD for answer in of_one):
             place.tally.skip("likelihoods of given answers")
     if len(texts) > 1:
-        place.tally.skip("answers beside the first choice", len(texts) - 1)
+        place.tally.lose("answers beside the first choice", len(texts) - 1)
     return texts[:1]
 
 

@@ -33,7 +33,7 @@ def _exchanges(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[Exch
     for number, value in values:
         messages = at(value, "request.messages")
         if not isinstance(value, dict) or not isinstance(messages, list):
-            place.tally.skip("line of another kind")
+            place.tally.lose("line of another kind")
             continue
         chunks = value.get("response_chunks")
         response = value.get("response")

@@ -36,7 +36,7 @@ def _exchanges(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[Exch
         given = at(value, "request.input")
         response = value.get("response") if isinstance(value, dict) else None
         if not isinstance(given, (list, str)) or not isinstance(response, dict):
-            place.tally.skip("line of another kind")
+            place.tally.lose("line of another kind")
             continue
         history = [{"role": "user", "content": given}] if isinstance(given, str) else given
         output = response.get("output")

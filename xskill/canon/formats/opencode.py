@@ -161,7 +161,7 @@ def _replay(dialog: Dialog, messages: list[Message], place: Place) -> None:
         elif role == "assistant":
             _agent(dialog, one, _in_order(_once(parts, place)), place)
         else:
-            place.tally.skip(f"message of role {role}")
+            place.tally.lose(f"message of role {role}")
 
 
 def _once(parts: list[dict[str, Any]], place: Place) -> list[dict[str, Any]]:
@@ -207,7 +207,7 @@ def _agent(dialog: Dialog, info: dict[str, Any], parts: list[dict[str, Any]], pl
         for step, part in zip(added, calls, strict=False):
             step.observation, step.error = _outcome(part)
         if not added and any(thoughts):
-            place.tally.skip("thought without an action")
+            place.tally.lose("thought without an action")
         texts.clear()
         thoughts.clear()
         calls.clear()

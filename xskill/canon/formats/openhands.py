@@ -33,7 +33,7 @@ def read(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[RawEpisode
     claim: str | None = None
     for _, event in values:
         if not isinstance(event, dict):
-            place.tally.skip("line that is no object")
+            place.tally.lose("line that is no object")
             continue
         kind = event.get("kind")
         if waiting and (kind != "ActionEvent" or event.get("llm_response_id") != waiting[0].get("llm_response_id")):
@@ -109,7 +109,7 @@ def _observe(dialog: Dialog, event: dict[str, Any], place: Place) -> None:
         text = as_text(observation or event.get("error") or event.get("rejection_reason"))
     identity = event.get("tool_call_id")
     if dialog.result(identity if isinstance(identity, str) else None, text, error=failed) is None:
-        place.tally.skip("observation without an action")
+        place.tally.lose("observation without an action")
 
 
 FORMAT = Format("openhands", "OpenHands V1 events", "stream", detect, read)

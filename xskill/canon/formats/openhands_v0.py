@@ -68,7 +68,7 @@ def read(record: Any, place: Place) -> Iterator[RawEpisode]:
     events = _events(items(row.get("history") if isinstance(record, dict) else record, "history"))
     dialog, claim = _replay(events, place)
     if not dialog.steps:
-        place.tally.skip("run without an action")
+        place.tally.lose("run without an action")
         return
     identity = string(row.get("instance_id"), "instance_id")
     extra: dict[str, Any] = {}
@@ -142,7 +142,7 @@ def _replay(events: list[Any], place: Place) -> tuple[Dialog, str | None]:
             quiet.add(event.get("id"))
             place.tally.skip(f"{kind or 'unknown'} action")
     if any(thoughts):
-        place.tally.skip("thought without an action")
+        place.tally.lose("thought without an action")
     return dialog, claim
 
 
@@ -162,7 +162,7 @@ def _observe(dialog: Dialog, event: dict[str, Any], has_ids: bool, quiet: set[An
         place.tally.skip(f"{kind} observation")
         return
     if cause is None and has_ids:
-        place.tally.skip(f"{kind} observation without an action")
+        place.tally.lose(f"{kind} observation without an action")
         return
     extras = as_mapping(event.get("extras"))
     text = as_text(event.get("content"))
@@ -171,7 +171,7 @@ def _observe(dialog: Dialog, event: dict[str, Any], has_ids: bool, quiet: set[An
     failed = kind in ("error", "user_rejected") or (isinstance(code, int) and code not in (0, -1))
     failed = failed or (kind in ("read", "edit") and (text or "").startswith("ERROR:"))
     if dialog.result(str(cause) if cause is not None else None, text, error=failed) is None:
-        place.tally.skip("result without a call")
+        place.tally.lose("result without a call")
 
 
 FORMAT = Format("openhands-v0", "OpenHands V0 event lists and output.jsonl rows", "record", detect, read, whole=True)

@@ -59,7 +59,7 @@ def _episodes(
         last = index == len(runs) - 1
         extra: dict[str, Any] = {"error": error} if error is not None else {}
         if not rows:
-            place.tally.skip("runs that failed before the first action")
+            place.tally.lose("runs that failed before the first action")
         ends = [row.get("action") for _, row in rows[-1:] if row.get("action") in ("DONE", "FAIL")]
         task = next((row["instruction"] for _, row in rows if isinstance(row.get("instruction"), str)), None)
         yield RawEpisode(
@@ -86,7 +86,7 @@ def _runs(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[tuple[lis
             rows, ended = [], False
             continue
         if not _is_step(value):
-            place.tally.skip("records of no known kind")
+            place.tally.lose("records of no known kind")
             continue
         number_ = integer(value["step_num"], "step_num") or 0
         if ended and number_ <= 1 and (integer(rows[-1][1]["step_num"], "step_num") or 0) > 1:
@@ -144,7 +144,7 @@ def _result(folder: Path | None, place: Place) -> float | None:
     try:
         return number(text or None, _RESULT)
     except BadRecord:
-        place.tally.skip("results that are no number")
+        place.tally.lose("results that are no number")
         return None
 
 

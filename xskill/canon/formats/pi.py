@@ -71,7 +71,7 @@ def read(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[RawEpisode
     if entries:
         yield from _session(head, entries, place)
     elif head:
-        place.tally.skip("session without an action")
+        place.tally.lose("session without an action")
 
 
 def _session(head: dict[str, Any], entries: list[Entry], place: Place) -> Iterator[RawEpisode]:
@@ -123,7 +123,7 @@ def _replay(lines: list[tuple[bool, dict[str, Any]]], extra: dict[str, Any], pla
         elif role == "bashExecution":
             place.tally.skip("command of the user")
         else:
-            place.tally.skip(f"message of role {role}")
+            place.tally.lose(f"message of role {role}")
     return replayed
 
 
@@ -169,7 +169,7 @@ def _result(dialog: Dialog, message: dict[str, Any], place: Place) -> None:
     status = at(message, "details.status") or (shown.get("status") if isinstance(shown, dict) else None)
     error = message.get("isError") is True or word(status) in _ERROR_STATUS
     if dialog.result(word(message.get("toolCallId")) or None, text, error=error) is None:
-        place.tally.skip("result without a call")
+        place.tally.lose("result without a call")
 
 
 FORMAT = Format("pi", "pi and OpenClaw sessions (JSON lines)", "stream", detect, read)

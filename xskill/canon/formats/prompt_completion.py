@@ -47,7 +47,7 @@ def _episode(record: dict[str, Any], completion: Any, place: Place, side: str | 
     prompt = chat_messages(record["prompt"])
     context = [message for message in prompt if word(message.get("role")) not in AGENT | TOOL]
     if len(context) < len(prompt):
-        place.tally.skip("message of the prompt", len(prompt) - len(context))
+        place.tally.lose("message of the prompt", len(prompt) - len(context))
     add_messages(dialog, context, place.tally, "prompt")
     add_messages(dialog, chat_messages(completion, "assistant"), place.tally, side or "completion")
     reward = number(record.get("reward"), "reward")

@@ -62,7 +62,7 @@ def _episode(result: dict[str, Any], run: str, index: int, place: Place) -> RawE
     if isinstance(chat, list) and chat and all(isinstance(m, dict) and "role" in m for m in chat):
         spoken = [m for m in chat if m["role"] in AGENT or m["role"] in ("tool", "function")]
         if spoken:
-            place.tally.skip("message of the prompt", len(spoken))
+            place.tally.lose("message of the prompt", len(spoken))
         add_messages(dialog, [m for m in chat if m not in spoken], place.tally, "prompt.raw")
     else:
         dialog.user(as_text(raw))

@@ -123,7 +123,7 @@ def _agent(dialog: Dialog, parts: list[dict[str, Any]], place: Place) -> None:
             place.tally.skip(f"{next(iter(part))} part")
     added = dialog.agent(join(*texts), calls, thought=join(*thoughts))
     if not added and any(thoughts):
-        place.tally.skip("thought without an action")
+        place.tally.lose("thought without an action")
 
 
 def _results(dialog: Dialog, parts: list[dict[str, Any]], outcome: Any, place: Place) -> None:
@@ -132,7 +132,7 @@ def _results(dialog: Dialog, parts: list[dict[str, Any]], outcome: Any, place: P
     for part in parts:
         response = part.get("functionResponse")
         if not isinstance(response, dict):
-            place.tally.skip("part beside a result")
+            place.tally.lose("part beside a result")
             continue
         answer = response.get("response")
         failed = status in _FAILED
@@ -148,7 +148,7 @@ def _results(dialog: Dialog, parts: list[dict[str, Any]], outcome: Any, place: P
         else:
             step.observation, step.error = as_text(answer), failed
     if dialog.orphans > orphans:
-        place.tally.skip("result without a call", dialog.orphans - orphans)
+        place.tally.lose("result without a call", dialog.orphans - orphans)
 
 
 def _waiting(dialog: Dialog, name: str) -> RawStep | None:

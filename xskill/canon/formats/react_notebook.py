@@ -145,9 +145,9 @@ def _episode(block: _Block, place: Place, number: int) -> RawEpisode:
             waiting.error = _INVALID.match(text) is not None
             waiting = None
         elif not thinks:
-            place.tally.skip("result without a call")
+            place.tally.lose("result without a call")
     if thoughts:
-        place.tally.skip("thoughts without an action", len(thoughts))
+        place.tally.lose("thoughts without an action", len(thoughts))
     return _with_task(block, steps, opening, number)
 
 

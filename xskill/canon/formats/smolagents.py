@@ -65,13 +65,13 @@ def read(record: Any, place: Place) -> Iterator[RawEpisode]:
             claim = as_text(item["output"]) if item["output"] is not None else claim
             place.tally.skip("final answer said again")
         else:
-            place.tally.skip("item of no kind that is read")
+            place.tally.lose("item of no kind that is read")
     if any(plans):
-        place.tally.skip("plan without an action")
+        place.tally.lose("plan without an action")
     if isinstance(record, dict) and record.get("output") is not None:
         claim = as_text(record["output"])
     if not dialog.steps:
-        place.tally.skip("run without an action")
+        place.tally.lose("run without an action")
         return
     yield RawEpisode(steps=dialog.steps, task=dialog.task, initial_observation=dialog.initial_observation, claim=claim)
 

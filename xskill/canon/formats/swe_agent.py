@@ -75,7 +75,7 @@ def _steps(listed: list[Any], place: Place) -> list[RawStep]:
         if not isinstance(action, str):
             raise fail(f"{path}.action", "a string", action)
         if not action.strip():
-            place.tally.skip("step without an action")
+            place.tally.lose("step without an action")
             continue
         steps.append(
             RawStep(

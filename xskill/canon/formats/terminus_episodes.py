@@ -42,7 +42,7 @@ def read(values: Iterable[tuple[int, Any]], place: Place) -> Iterator[RawEpisode
     trials: dict[Any, dict[int, tuple[int, dict[str, Any]]]] = {}
     for number, value in values:
         if not detect(value):
-            place.tally.skip("records of no known kind")
+            place.tally.lose("records of no known kind")
             continue
         turn = episode_number(value["episode"]) or 0
         name = tuple(str(value.get(key)) for key in _RUN)

@@ -41,7 +41,8 @@ def read(record: Any, place: Place) -> Iterator[RawEpisode]:
         if role == "user":
             dialog.user(text)
         elif text.strip():
-            place.tally.skip("system message" if role == "system" else "message of the prompt")
+            count = place.tally.skip if role == "system" else place.tally.lose
+            count("system message" if role == "system" else "message of the prompt")
     for role, text in _turns(string(record.get("output"), "output") or "", "assistant"):
         if role == "assistant":
             _answer(dialog, text, place)
@@ -81,7 +82,7 @@ def _answer(dialog: Dialog, text: str, place: Place) -> None:
         if isinstance(call, dict) and isinstance(call.get("name"), str):
             calls.append(ToolCall(None, call["name"], call.get("arguments", call.get("parameters"))))
         else:
-            place.tally.skip("calls that cannot be read")
+            place.tally.lose("calls that cannot be read")
     said = _RESPONSE.sub("", _CALL.sub("", body)).strip()
     if calls:
         dialog.agent(said or None, calls, thought=thought)
@@ -97,7 +98,7 @@ def _results(dialog: Dialog, text: str, place: Place) -> None:
     for result in _RESPONSE.findall(text):
         dialog.result(None, result)
     if dialog.orphans > before:
-        place.tally.skip("result without a call", dialog.orphans - before)
+        place.tally.lose("result without a call", dialog.orphans - before)
     rest = _RESPONSE.sub("", text).strip()
     waits = bool(dialog.steps) and dialog.steps[-1].kind == "call" and dialog.steps[-1].observation is None
     if rest and waits:

@@ -52,9 +52,9 @@ def add_messages(dialog: Dialog, messages: Iterable[Any], tally: SourceTally, pa
         elif part == "system":
             tally.skip("system message")
         else:
-            tally.skip(f"message of role {role}")
+            tally.lose(f"message of role {role}")
     if dialog.orphans > orphans:
-        tally.skip("result without a call", dialog.orphans - orphans)
+        tally.lose("result without a call", dialog.orphans - orphans)
     if dialog.repeated > repeated:
         tally.skip("result that came twice", dialog.repeated - repeated)
 

@@ -6,7 +6,7 @@ import io
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, BinaryIO
 
 from xskill.errors import BadRecord
 from xskill.streams.lines import MAX_LINE
@@ -37,7 +37,10 @@ class Chunk:
 
 
 def chunks_of_file(path: str, before: int) -> Iterator[Chunk]:
-    """Where a file's lines are, after the first ``before``; a line that is too long ends it, for the reader to tell."""
+    """Where a file's lines are, after the first ``before``.
+
+    Of one that is too long only the beginning is a chunk, for the reader to tell.
+    """
     with open(path, "rb") as file:
         for _ in range(before):
             file.readline()
@@ -51,14 +54,24 @@ def chunks_of_file(path: str, before: int) -> Iterator[Chunk]:
             if lines and end - start >= SIZE:
                 yield Chunk(before, path=path, offset=start, size=whole - start)
                 before, start, lines = before + lines, whole, 0
-            if end - start > MAX_LINE:
-                break
+            if end - start > MAX_LINE:  # and no end of a line in it
+                yield Chunk(before, path=path, offset=start, size=MAX_LINE + 1)
+                before, end = before + 1, _end_of_line(file, end)
+                start = whole = end
         if end > start:
             yield Chunk(before, path=path, offset=start, size=end - start)
 
 
+def _end_of_line(file: BinaryIO, offset: int) -> int:
+    """Where the line ends in which ``offset`` is; the file stands there then."""
+    file.seek(offset)
+    while (piece := file.readline(SIZE)) and piece[-1] != 0x0A:
+        pass
+    return file.tell()
+
+
 def chunks_of_stream(stream: io.BufferedReader[Any], before: int) -> Iterator[Chunk]:
-    """The rest of a stream, of which ``before`` lines have been read; a line that is too long ends it as well.
+    """The rest of a stream, of which ``before`` lines have been read; of a line that is too long the beginning as well.
 
     Raises:
         BadRecord: damaged compression, after the last line before it.
@@ -70,14 +83,21 @@ def chunks_of_stream(stream: io.BufferedReader[Any], before: int) -> Iterator[Ch
             end = data.rfind(b"\n") + 1
             whole = len(pending) + end if end else whole
             pending += data
-            if len(pending) - whole > MAX_LINE:
-                break
             if whole and len(pending) >= SIZE:
                 lines = bytes(pending[:whole])
                 yield Chunk(before, lines)
                 before += lines.count(b"\n")
                 del pending[:whole]
                 whole = 0
+            if len(pending) - whole > MAX_LINE:
+                if whole:
+                    yield Chunk(before, bytes(pending[:whole]))
+                    before += pending.count(b"\n", 0, whole)
+                yield Chunk(before, bytes(pending[whole : whole + MAX_LINE + 1]))
+                pending.clear()
+                before, whole = before + 1, 0
+                while (piece := stream.readline(SIZE)) and piece[-1] != 0x0A:
+                    pass
     except BadRecord:
         if whole:
             yield Chunk(before, bytes(pending[:whole]))

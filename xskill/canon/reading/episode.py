@@ -99,19 +99,31 @@ class SourceTally:
     """What a conversion met and did not carry over, by name."""
 
     skipped: Counter[str] = field(default_factory=Counter)
-    """Kind of record or event → how many were left out."""
+    """Kind of record or event → how many were left out, for whatever reason."""
+    lost: Counter[str] = field(default_factory=Counter)
+    """Those of them that are content of the log: they are told in the summary line."""
     numbers: int = 0
     """NaN and infinities read as null."""
 
     def skip(self, kind: str, n: int = 1) -> None:
-        """Count ``n`` records of a kind that does not become part of an episode."""
+        """Count ``n`` records that are set aside by design: system messages, telemetry, drafts, what came twice."""
         if kind not in self.skipped and (len(kind) > _LONGEST_KIND or len(self.skipped) >= _MAX_KINDS):
             kind = "of other kinds"  # names come out of the input
         self.skipped[kind] += n
 
+    def lose(self, kind: str, n: int = 1) -> None:
+        """Count ``n`` pieces of the log's content that are in no episode: ``result without a call``."""
+        if n < 1:
+            return
+        if kind not in self.skipped and (len(kind) > _LONGEST_KIND or len(self.skipped) >= _MAX_KINDS):
+            kind = "of other kinds"
+        self.skipped[kind] += n
+        self.lost[kind] += n
+
     def add(self, other: SourceTally) -> None:
         """Add the counts of another tally (of a worker)."""
         self.skipped.update(other.skipped)
+        self.lost.update(other.lost)
         self.numbers += other.numbers
 
 

@@ -15,17 +15,33 @@ Line = tuple[int, bytes]
 """Number (from 1), and the bytes without the line's end."""
 
 
-def numbered(stream: BinaryIO, name: str, number: int = 0) -> Iterator[Line]:
+_KEPT = 1 << 12
+"""Bytes that are kept of a line that is too long, to show which it was."""
+
+
+class LongLine(bytes):
+    """The beginning of a line that is too long to be held."""
+
+    def error(self, number: int | None = None) -> BadRecord:
+        """What is wrong with it."""
+        return BadRecord(f"a line longer than {MAX_LINE >> 20} MiB", line=number)
+
+
+def numbered(stream: BinaryIO, number: int = 0) -> Iterator[Line]:
     r"""Lines without their ends, numbered from ``number`` + 1; ``\n`` alone ends a line, and a blank one is empty.
 
-    Raises:
-        BadRecord: a line longer than :data:`xskill.streams.lines.MAX_LINE`.
+    Of a line longer than :data:`xskill.streams.lines.MAX_LINE` the beginning comes, as a :class:`LongLine`: it costs
+    itself alone.
     """
     readline = stream.readline
     while line := readline(MAX_LINE + 1):
         number += 1
         if len(line) > MAX_LINE:
-            raise BadRecord(f"a line longer than {MAX_LINE >> 20} MiB", file=name, line=number)
+            start = LongLine(line[:_KEPT])
+            while line and line[-1] != 0x0A:
+                line = readline(1 << 20)
+            yield number, start
+            continue
         line = line.rstrip(b"\r\n")
         if line[:1] not in (b"{", b"["):
             if line.startswith(BOM):

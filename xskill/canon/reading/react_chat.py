@@ -57,4 +57,4 @@ def add_react(dialog: Dialog, messages: Sequence[Any], tally: SourceTally) -> No
         elif role in SYSTEM:
             tally.skip("system message")
         else:
-            tally.skip(f"message of role {role}")
+            tally.lose(f"message of role {role}")

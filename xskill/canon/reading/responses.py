@@ -62,7 +62,7 @@ class Items:
         elif isinstance(kind, str) and kind.endswith(("_output", "call_output")):
             self.result(item)
         else:
-            self.tally.skip(f"{kind} item")
+            self.tally.lose(f"{kind} item")
 
     def reason(self, item: dict[str, Any]) -> None:
         """Reasoning, where it is not encrypted."""
@@ -77,7 +77,7 @@ class Items:
         failed = error or item.get("status") in ("failed", "incomplete")
         step = self.dialog.result(identity if isinstance(identity, str) else None, text, error=failed)
         if step is None:
-            self.tally.skip("result without a call")
+            self.tally.lose("result without a call")
         return step
 
     def end(self) -> None:

@@ -31,7 +31,7 @@ def trace_to_episodes(identity: str, trace: Trace, place: Place) -> Iterator[Raw
     """One trace: its main episode, and one for each agent that ran inside it."""
     listed = trace_episodes(trace.spans, place.tally, trace.task)
     if not listed:
-        place.tally.skip("trace without an action")
+        place.tally.lose("trace without an action")
         return
     success, reward = trace.verdict.finish()
     for index, one in enumerate(listed):
