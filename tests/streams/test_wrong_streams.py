@@ -293,7 +293,7 @@ def test_nodes_without_a_header_are_no_tree(tmp_path: Path) -> None:
         f"xskill check: {path}:1: {message}",
         f"xskill check: {path}:2: length: expected 2, the sum of the children, got 9",
     ]
-    assert json.loads(done.stdout) == {"records": 2, "good": {}, "bad": 2, "repeated_ids": 0}
+    assert json.loads(done.stdout) == {"records": 2, "good": {}, "bad": 2, "repeated_ids": 0, "shared_question_ids": 0}
     path.write_text(header.replace(":1", ":-1") + f"\n{node}\n")
     assert message not in within("check", path, check=65).stderr.decode()  # its header is bad, but there
     within("check", "--as", "node", stdin=node.replace('"schema":"xskill.node/1",', ""))

@@ -116,13 +116,20 @@ def test_check_tells_every_bad_record() -> None:
         "good": {"node": 3, "trajectory": 4, "tree": 1},
         "bad": 0,
         "repeated_ids": 0,
+        "shared_question_ids": 0,
     }
     bad = (
         EPISODES
         + 'x\n{"id":"e1"}\n{"schema":"xskill.trajectory/1","id":"e1","actions":[]}\n{"schema":"xskill.what/1"}\n'
     )
     done = within("check", "--json", stdin=bad, check=65)
-    assert json.loads(done.stdout) == {"records": 8, "good": {"trajectory": 5}, "bad": 3, "repeated_ids": 1}
+    assert json.loads(done.stdout) == {
+        "records": 8,
+        "good": {"trajectory": 5},
+        "bad": 3,
+        "repeated_ids": 1,
+        "shared_question_ids": 0,
+    }
     told = done.stderr.decode().splitlines()
     assert told[0] == "xskill check: -:5: expected a JSON object"
     assert told[1] == "xskill check: -:6: no `schema` field; name the contract with --as"

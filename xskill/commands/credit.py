@@ -138,6 +138,7 @@ def _write_rows(
     credit, reward = ([None if x != x else x for x in of.tolist()] for of in (credits.credit, rollouts.reward))
     weight = None if credits.weight is None else credits.weight.tolist()
     start = rollouts.turn_start.tolist()
+    shared = rollouts.shared_ids > 0
 
     def rows() -> Iterator[dict[str, Any]]:
         lacking = 0
@@ -149,6 +150,8 @@ def _write_rows(
             except BadRecord as error:
                 raise error.at(*rollouts.place[i]) from None
             lacking += form.lacks_tokens(row)
+            if shared and "uid" in row:  # a trainer groups by it
+                row["uid"] = " · ".join(filter(None, (record.question_id, record.env, record.task)))
             yield row
         if lacking:
             run.note(

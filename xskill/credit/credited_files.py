@@ -194,4 +194,7 @@ def _say_counts(run: Run, stats: dict[str, Any]) -> None:
     positive = stats.get("positive_logprobs", 0)
     if positive:
         run.note(f"{positive:,} turns have log-probabilities above 0: is their sign turned?")
+    shared = stats.get("shared_question_ids", 0)
+    if shared:
+        run.note(f"{shared:,} question_ids stand for several environments or task texts: each is a group of its own")
     run.set_summary(f"{stats['turns']:,} turns, {stats['nodes']:,} nodes")

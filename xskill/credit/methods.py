@@ -232,7 +232,7 @@ def _stats(rollouts: Rollouts, trie: Trie, skipped: Ints64) -> dict[str, Any]:
     def questions(chosen: Any) -> int:
         return int(np.count_nonzero(np.bincount(rollouts.question[chosen])))
 
-    positive = rollouts.positive_logprobs
+    positive, shared = rollouts.positive_logprobs, rollouts.shared_ids
     return {
         "questions": questions(slice(None)),
         "trajectories": rollouts.n,
@@ -242,4 +242,5 @@ def _stats(rollouts: Rollouts, trie: Trie, skipped: Ints64) -> dict[str, Any]:
         "zero_variance": questions(skipped == ZERO_VARIANCE),
         "single_leaf": questions(skipped == SINGLE_LEAF),
         **({"positive_logprobs": positive} if positive else {}),
+        **({"shared_question_ids": shared} if shared else {}),
     }

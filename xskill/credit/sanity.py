@@ -36,6 +36,7 @@ def check(rollouts: Rollouts, trie: Trie, config: Config) -> SanityReport:
     numbers: dict[str, Any] = dict(summary(rollouts, trie))
     _, skipped = advantages(rollouts.reward, rollouts.question, len(rollouts.questions), config.std)
     numbers |= _questions(rollouts, skipped)
+    numbers["shared_question_ids"] = rollouts.shared_ids
     numbers |= _branches(rollouts, trie)
     numbers |= _weights(rollouts, trie, config.tau)
     numbers |= _radius(rollouts, config)
@@ -175,6 +176,11 @@ def _warnings(numbers: dict[str, Any]) -> list[str]:
     zero, collapsed, past = numbers["share_zero_variance"], numbers["share_collapsed"], numbers["share_past_target"]
     warn(
         zero > 0.5, f"{zero:.0%} of the questions have equal rewards: they teach nothing; sample harder or easier ones"
+    )
+    shared = numbers["shared_question_ids"]
+    warn(
+        shared > 0,
+        f"{shared:,} question_ids stand for several environments or task texts: each of these is a question of its own",
     )
     warn(numbers["branch_points"] == 0, "no question branches: every turn's credit is its rollout's advantage")
     unbranched = numbers["share_unbranched_turns"]

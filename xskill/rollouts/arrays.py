@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
@@ -27,6 +28,7 @@ class Rollouts:
 
     ids: list[str]
     questions: list[str]
+    """Their ids; two questions (environments, task texts) may share one."""
     actions: list[dict[str, int]]
     """Of each question: text of an action → its code, which is the first step that has it. Empty if not held."""
     observations: list[dict[str | None, int]]
@@ -75,6 +77,11 @@ class Rollouts:
     def n(self) -> int:
         """Number of trajectories."""
         return len(self.ids)
+
+    @property
+    def shared_ids(self) -> int:
+        """Number of question ids that name several questions: other environments, or other task texts."""
+        return sum(n > 1 for n in Counter(self.questions).values())
 
     @property
     def n_turns(self) -> int:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from xskill.array_types import Ints64
 from xskill.errors import BadRecord
 from xskill.records import decode
+from xskill.records.question_codes import QuestionCodes
 from xskill.rollouts.arrays import NO_PARENT, ORPHAN, STEP_NUMBERS, Rollouts, assemble
 
 Count = Annotated[int, msgspec.Meta(ge=1, le=2**31)]
@@ -67,6 +68,8 @@ class Rollout(msgspec.Struct, frozen=True, kw_only=True, tag_field="schema", tag
     steps: list[RolloutStep]
     reward: float | None = None
     success: bool | None = None
+    env: str | None = None
+    task: str | None = None
     initial_observation: str | None = None
     parent: RolloutParent | None = None
     credits: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
@@ -81,6 +84,8 @@ class TokenRollout(msgspec.Struct, frozen=True, kw_only=True, tag_field="schema"
     steps: list[TokenStep]
     reward: float | None = None
     success: bool | None = None
+    env: str | None = None
+    task: str | None = None
     initial_observation: str | None = None
     parent: RolloutParent | None = None
     credits: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
@@ -146,7 +151,7 @@ class Gather:
         self._hold_texts = hold_texts
         self._heads: list[tuple[str, int, float | None, str | None, int, tuple[str, int]]] = []
         self._parents: dict[int, tuple[str, int]] = {}
-        self._questions: dict[str, int] = {}
+        self._questions = QuestionCodes()
         self._seen: list[dict[str, int]] = []
         self._actions: list[dict[str, int]] = []
         self._observations: list[dict[str | None, int]] = []
@@ -165,7 +170,8 @@ class Gather:
         reward = record.reward if self.reward_from == "reward" else record.success
         parent = (record.parent.id, record.parent.turn) if record.parent is not None else None
         steps = record.steps
-        self.add_head(record.id, record.question_id, reward, parent, record.initial_observation, len(steps), place)
+        question = record.question_id, record.env, record.task
+        self.add_head(record.id, question, reward, parent, record.initial_observation, len(steps), place)
         self._pending += steps
 
     def flush(self) -> None:
@@ -204,24 +210,24 @@ class Gather:
     def add_head(
         self,
         name: str,
-        question_id: str,
+        identity: tuple[str, str | None, str | None],
         reward: float | None,
         parent: tuple[str, int] | None,
         initial: str | None,
         n_steps: int,
         place: tuple[str, int],
     ) -> None:
-        """Take what is not in the steps of one trajectory; they follow."""
+        """Take what is not in the steps of one trajectory; they follow. ``identity``: question_id, env and task."""
         # Steps wait for the end of their question, since the tables of texts are those of one question. A long one is
         # taken in between, so that its records are still in the cache.
-        question = self._questions.setdefault(question_id, len(self._questions))
+        question = self._questions.code(*identity)
         if question != self._current or len(self._pending) > _WAITING:
             self.flush()
             if question != self._current:
                 self._begin(question)
         index = len(self._heads)
         if self._seen[question].setdefault(name, index) != index:
-            raise BadRecord(f"the id {name!r} occurs twice in question {question_id!r}", path="id")
+            raise BadRecord(f"the id {name!r} occurs twice in question {identity[0]!r}", path="id")
         self._heads.append((name, question, reward, initial, n_steps, place))
         if parent is not None:
             self._parents[index] = parent
@@ -252,7 +258,7 @@ class Gather:
         question = np.asarray(questions, np.int64)
         return assemble(
             ids=list(ids),
-            questions=list(self._questions),
+            questions=self._questions.names,
             actions=self._actions,
             observations=self._observations,
             initial=list(initial),

@@ -16,7 +16,7 @@ from xskill.rollouts.gather import Gather, TokenRollout, sum_tokens
 from xskill.streams.parquet.columns import TOKENS, check_finite, schema_of, unpack
 from xskill.streams.run import Run
 
-USED = ("id", "question_id", "reward", "success", "initial_observation", "parent", "steps")
+USED = ("id", "question_id", "reward", "success", "env", "task", "initial_observation", "parent", "steps")
 """Columns of a trajectory that rollout trees and credit read."""
 
 
@@ -64,7 +64,8 @@ def add_frame(frame: pl.DataFrame, steps: pl.DataFrame, gather: Gather, place: t
     gather.flush()
     parent_ids, turns = (frame["parent"].struct.field(name).to_list() for name in ("id", "turn"))
     rewards = frame["reward" if gather.reward_from == "reward" else "success"].to_list()
-    names, questions = frame["id"].to_list(), frame["question_id"].to_list()
+    names = frame["id"].to_list()
+    questions = list(zip(*(frame[name].to_list() for name in ("question_id", "env", "task")), strict=True))
     initial = frame["initial_observation"].to_list()
     actions, observations = steps["action"].to_list(), steps["observation"].to_list()
     # Numbers go over as whole columns, further down. Texts must become codes of their question, so they are Python

@@ -66,6 +66,8 @@ def read_table(
     rest = frame.drop("steps")
     if not all_finite(rest) or not all_finite(steps) or not are_plain(steps) or (keep and not has_json(rest, steps)):
         return None
+    if _shared_ids(frame):
+        return None
     question = _codes(frame["question_id"])
     links = _links(frame, question)
     if links is None:
@@ -101,6 +103,12 @@ def read_table(
         return None
     originals = Originals([frame], [(0, i) for i in range(frame.height)]) if keep else Originals()
     return Table(rollouts, trie, originals, steps["action"])
+
+
+def _shared_ids(frame: pl.DataFrame) -> bool:
+    """Whether a question_id has several environments or task texts, which makes it several questions."""
+    kinds = frame.group_by("question_id").agg(pl.col("env", "task").drop_nulls().n_unique())
+    return bool((kinds["env"] > 1).any() or (kinds["task"] > 1).any())
 
 
 def _read(path: str, columns: list[str] | None) -> pl.DataFrame | None:

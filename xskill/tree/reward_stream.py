@@ -15,6 +15,7 @@ from msgspec.structs import force_setattr
 from xskill.errors import BadRecord
 from xskill.records import Parent, Trajectory, check_aligned, decode, turns
 from xskill.records.names import explained
+from xskill.records.question_codes import QuestionCodes
 from xskill.streams.raw import iter_raw
 from xskill.streams.run import Run
 from xskill.tree.many_episodes import as_json, encode_all
@@ -32,6 +33,8 @@ class RewardRollout(msgspec.Struct, frozen=True, kw_only=True, gc=False, tag_fie
 
     id: str
     question_id: str | None = None
+    env: str | None = None
+    task: str | None = None
     success: bool | None = None
     reward: float | None = None
     actions: tuple[str, ...]
@@ -50,7 +53,7 @@ class RewardRollout(msgspec.Struct, frozen=True, kw_only=True, gc=False, tag_fie
 
 COUNTED = ("args", "steps")
 """Fields of which only the length matters: forgotten once it is known to be right, for many rollouts wait together."""
-ADDED = RewardRollout.__struct_fields__[8:]
+ADDED = RewardRollout.__struct_fields__[10:]
 """Fields that ``tree reward`` writes anew."""
 _added, _NOTHING = attrgetter(*ADDED), (None,) * len(ADDED)
 BLOCK = 1 << 18
@@ -100,7 +103,8 @@ def shaped(
 ) -> Iterator[bytes]:
     """The rollouts as JSON lines, in their order, with ``tiles, bonus, bonus_weight, shaped_reward, advantage``.
 
-    A group is all rollouts of one ``question_id``, wherever they stand, so that nothing comes out before the last one
+    A group is all rollouts of one ``question_id`` (in one environment, with one task text), wherever they stand, so
+    that nothing comes out before the last one
     was read; until then each is held as the line that it came in. A rollout without a question is a group of its
     own. One without an outcome stays out of its group and is ``skipped``.
 
@@ -111,7 +115,8 @@ def shaped(
     """
     blocks: list[tuple[tuple[bytes, ...], tuple[bytes, ...]]] = []  # lines, and what tiling adds to each
     bonuses, outcomes, successes = array("d"), array("d"), array("d")
-    first_of: dict[str, int] = {}
+    first_of: dict[int, int] = {}
+    questions = QuestionCodes()
     group_of = array("q")
     for block in _blocks(rollouts):
         added, values = _tiled([rollout.actions for _, rollout in block], bonus)
@@ -122,7 +127,8 @@ def shaped(
             outcomes.append(got)
             successes.append(success)
             question = rollout.question_id
-            group_of.append(place if question is None else first_of.setdefault(question, place))
+            code = None if question is None else questions.code(question, rollout.env, rollout.task)
+            group_of.append(place if code is None else first_of.setdefault(code, place))
     endings = [b',"skipped":"%b"}' % SKIPPED.encode()] * len(group_of)
     pack = msgspec.json.Encoder().encode
     for places in _members(group_of):

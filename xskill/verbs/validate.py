@@ -13,6 +13,7 @@ from xskill.records import CONTRACTS, Node, Record, Trajectory, TreeHeader, deco
 from xskill.records.contracts import type_of
 from xskill.records.links import Key, cycle_error, cyclic
 from xskill.records.names import BY_TAG, NODE, TREE, contract_of, tag_of, wrong_stream
+from xskill.records.question_codes import QuestionCodes
 from xskill.records.tree_rules import faults
 from xskill.streams.raw import RawRecord, iter_raw
 from xskill.streams.run import Run
@@ -27,6 +28,8 @@ class CheckReport:
     bad: int = 0
     repeated_ids: int = 0
     """Trajectories and nodes whose id stood before in the stream: legal for trajectories, an error for nodes."""
+    shared_question_ids: int = 0
+    """Ids of questions that stand for several environments or task texts, which are never one group."""
 
     @property
     def records(self) -> int:
@@ -40,13 +43,20 @@ class CheckReport:
             "good": dict(sorted((+self.counts).items())),
             "bad": self.bad,
             "repeated_ids": self.repeated_ids,
+            "shared_question_ids": self.shared_question_ids,
         }
 
     def as_text(self) -> str:
         """For people."""
         good = ", ".join(f"{name} {n:,}" for name, n in sorted((+self.counts).items())) or "none"
         repeated = f"; {self.repeated_ids:,} trajectory ids stand more than once" if self.repeated_ids else ""
-        return f"{self.records:,} records; good: {good}; bad: {self.bad:,}{repeated}"
+        n = self.shared_question_ids
+        shared = (
+            f"; {n:,} question_ids stand for several environments or task texts, each a question of its own"
+            if n
+            else ""
+        )
+        return f"{self.records:,} records; good: {good}; bad: {self.bad:,}{repeated}{shared}"
 
 
 def check_stream(
@@ -66,6 +76,7 @@ def check_stream(
         raise UsageError(f"check: no contract {contract!r}; one of {', '.join(CONTRACTS)}")
     report = CheckReport()
     trajectories: set[str] = set()
+    questions = QuestionCodes()
     links: list[tuple[Key, Key]] = []
     places: list[tuple[str, int]] = []
     tree = _Tree()
@@ -104,10 +115,13 @@ def check_stream(
         if isinstance(record, Trajectory):
             report.repeated_ids += record.id in trajectories
             trajectories.add(record.id)
+            if record.question_id is not None:
+                questions.code(record.question_id, record.env, record.task)
             if record.parent is not None:
                 links.append(((record.question_id, record.id), (record.question_id, record.parent.id)))
                 places.append((raw.file, raw.line))
     end_tree()
+    report.shared_question_ids = questions.shared_ids
     for index in cyclic(links):
         report.counts["trajectory"] -= 1
         bad(cycle_error(links[index][0][1]).at(*places[index]))
