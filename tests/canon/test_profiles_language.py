@@ -289,7 +289,7 @@ def test_words_of_a_function_name(name: str, words: tuple[str, str]) -> None:
         ("write one two three four five six", "write", "text", ("one two three four five six",)),
         ("42", "choose", "", ("42",)),
         ("right", "right", "", ()),
-        ("你好 世界", "say", "text", ("你好 世界",)),
+        ("你好 世界", "你好", "世界", ("世界",)),
         ("", "nothing", "", ()),
     ],
 )

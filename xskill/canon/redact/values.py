@@ -15,6 +15,15 @@ _WORD = re.compile(r"[A-Za-z_:-]+|[\d.,:-]+|None|null|true|false", re.I)
 _STAND_IN = re.compile(
     r"redacted|(?<![a-z])example|placeholder|change_?me|your[_-]|\*{3,}|x{4,}|\.{3}|\$\{|%\(|\{\{|<", re.I
 )
+_OF_PASSWORDS = frozenset(
+    "string str text varchar char bytes object any type value field word words input password passwd passphrase pwd "
+    "pass secret required optional hidden none null nil undefined true false yes no bool boolean integer int number "
+    "empty missing invalid incorrect correct wrong valid unknown default disabled enabled prompt ask env environment "
+    "vault keyring file stdin masked encrypted hashed hash plain plaintext omitted removed censored deleted unset "
+    "new old current confirm reset forgot change update username user email token key login "
+    "passwort contraseña description label name title error message test_password".split()
+)
+"""Words beside ``password`` that say what kind of thing it is, or that there is none."""
 _METHOD = re.compile(r"sha|md5|base|utf|[bs]crypt|argon|pbkdf|aes|rsa|oauth|\d+[- ]?(?:char|digit|letter)", re.I)
 
 
@@ -64,6 +73,18 @@ def password(value: str) -> bool:
         and not _WORD.fullmatch(value)
         and not _PATH.search(value)
         and not _CODE.fullmatch(value)
+    )
+
+
+def worded_password(value: str) -> bool:
+    """What stands where only a value can, and may be a word: no stand-in, path, code, or talk of one."""
+    return (
+        len(set(value)) >= 3
+        and literal(value)
+        and not _PATH.search(value)
+        and not _CODE.fullmatch(value)
+        and value.strip(".:-_").lower() not in _OF_PASSWORDS
+        and not re.fullmatch(r"[\d.,:-]+", value)
     )
 
 
