@@ -39,10 +39,13 @@ class Read:
     format: str = ""
     episodes: list[dict[str, Any]] = field(default_factory=list)
     told: int = 0
+    bad: int = 0
 
     def steps(self) -> Counter[str]:
         return Counter(
-            json.dumps([step["action"], step.get("observation")]) for one in self.episodes for step in one["steps"] or ()
+            json.dumps([step["action"], step.get("observation")])
+            for one in self.episodes
+            for step in one["steps"] or ()
         )
 
     def texts(self) -> Counter[str]:
@@ -61,10 +64,10 @@ def read(path: Path) -> Read:
     try:
         episodes = canon(path, bad=bad, totals=totals)
     except XskillError as error:
-        return Read(told=1_000_000, format=str(error))
-    told = len(bad) + sum(tally.skipped.total() for tally in totals.tallies.values())
+        return Read(bad=1, format=str(error))
+    told = sum(tally.skipped.total() for tally in totals.tallies.values())
     formats = [one["source"]["format"] for one in episodes if one.get("source")]
-    return Read(formats[0] if formats else "", episodes, told)
+    return Read(formats[0] if formats else "", episodes, told, len(bad))
 
 
 def mutations(records: list[Any], chance: random.Random) -> Iterator[tuple[str, list[Any]]]:
@@ -120,7 +123,7 @@ def changed(raw: bytes, chance: random.Random) -> Iterator[tuple[str, bytes]]:
 
 def fault(kind: str, before: Read, after: Read) -> str | None:
     """What is wrong with what came of a mutation."""
-    told = after.told > before.told
+    told = after.bad > before.bad or after.told > before.told
     if kind == "junk":
         same = after.steps() == before.steps()
         return None if same and told else "other episodes, or a junk line that was not told"
@@ -131,7 +134,8 @@ def fault(kind: str, before: Read, after: Read) -> str | None:
         return f"invented: {list(more)[:1]}" if more and not told else None
     if told or after.steps() == before.steps():
         return None
-    lost = before.texts() - after.texts()
+    whole = json.dumps(after.episodes, ensure_ascii=False)
+    lost = [text for text in before.texts() - after.texts() if json.dumps(text, ensure_ascii=False)[1:-1] not in whole]
     return f"lost: {list(lost)[:1]}" if lost else "counted twice" if kind == "twice" else None
 
 

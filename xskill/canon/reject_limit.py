@@ -38,9 +38,7 @@ class Limit:
             BadData: there are too many bad ones.
         """
         if rejected > self.number if self.number is not None else read >= _ENOUGH and rejected > self.share * read:
-            raise BadData(
-                f"more bad records than --max-rejects {self.text}: {rejected:,} of {read:,}; last: {last}"
-            )
+            raise BadData(f"more bad records than --max-rejects {self.text}: {rejected:,} of {read:,}; last: {last}")
 
     def check_all(self, rejected: int, read: int) -> None:
         """Judge at the end.
