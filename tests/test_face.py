@@ -145,7 +145,7 @@ PAIRS = [
         canon.read,
         canon_command.command,
         {"from_format": "format", "field_map": "map", "no_respond": "respond"},
-        {"unmatched", "learn", "report", "as_name", "list_formats"},
+        {"unmatched", "learn", "report", "as_name", "list_formats", "files_from", "max_rejects", "json_summary"},
         {"respond": False, "drop": None},
     ),
     Pair(mine.mine, mine_command.command, without={"sweep"}),

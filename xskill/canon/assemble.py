@@ -108,6 +108,8 @@ class Assembler:
         steps = raw.steps
         if not self.options.respond:
             steps = raw.steps = [step for step in steps if step.kind != "respond"]
+        if self.options.question_id is not None or self.options.env is not None:
+            raw.question_id, raw.env = self.outcome.named(raw, len(steps))
         if steps:
             set_dense_turns(steps)
             under = self._profile(raw, steps)

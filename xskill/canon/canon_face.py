@@ -22,6 +22,8 @@ def read(
     profile: str | os.PathLike[str] | None = None,
     success_if: str | None = None,
     task_type: str | None = None,
+    question_id: str | None = None,
+    env: str | None = None,
     outcomes: Path | None = None,
     outcomes_key: str | None = None,
     redact: Literal["none", "secrets", "pii"] = "secrets",
@@ -39,12 +41,14 @@ def read(
         episodes = list(canon.read(["logs/a.jsonl", "logs/b.json.gz"], success_if="reward >= 0.5"))
 
     Args:
-        paths: a file or several; folders too, of the formats that are folders.
+        paths: a file or several, or patterns; a folder is read as one log where a format does, else the logs in it are.
         format: name of the log's format (``xskill canon --list-formats``); default: by content.
         map: ``FIELD=PATH,…``: read home-made JSON by your own field names.
         profile: rules for the actions, a name or a TOML file; default: detected for each source and environment.
         success_if: decides success, e.g. ``reward >= 0.5 and not extra.timeout``.
         task_type: take the task type from this field, e.g. ``extra.domain``.
+        question_id: take the question from this field, e.g. ``extra.problem``.
+        env: take the environment from this field.
         outcomes: join success and reward from a second file (JSON, JSONL, CSV, Parquet).
         outcomes_key: its key column; ``FIELD=COLUMN`` if the trajectory's field has another name.
         redact: what to replace: none, secrets, or pii (secrets, e-mails, phones, home folders).
@@ -64,6 +68,8 @@ def read(
         profile=None if profile is None else os.fspath(profile),
         success_if=success_if,
         task_type=task_type,
+        question_id=question_id,
+        env=env,
         outcomes=None if outcomes is None else os.fspath(outcomes),
         outcomes_key=outcomes_key,
         redact=redact,

@@ -25,6 +25,8 @@ class CanonOptions:
     profile: str | None = None
     success_if: str | None = None
     task_type: str | None = None
+    question_id: str | None = None
+    env: str | None = None
     outcomes: Outcomes | None = None
     """The rows of ``--outcomes FILE``."""
     redact: str = "secrets"
@@ -57,6 +59,8 @@ def check_options(
     profile: str | None = None,
     success_if: str | None = None,
     task_type: str | None = None,
+    question_id: str | None = None,
+    env: str | None = None,
     outcomes: str | None = None,
     outcomes_key: str | None = None,
     redact: str = "secrets",
@@ -87,7 +91,9 @@ def check_options(
 
         rows = read_outcomes(outcomes, outcomes_key)
     marks = frozenset(_mark(word) for word in drop if word.strip())
-    options = CanonOptions(format, map, profile, success_if, task_type, rows, redact, respond, marks, report)
+    options = CanonOptions(
+        format, map, profile, success_if, task_type, question_id, env, rows, redact, respond, marks, report
+    )
     options.chosen_format()
     return options
 

@@ -40,7 +40,7 @@ def majority(values: Sequence[Any]) -> Format | None:
 
 
 def text_format(head: list[Line], lines: Iterator[Line]) -> Format | None:
-    """The first format of texts that claims the beginning of one; ``head`` gets the lines that are read for it."""
+    """The text format that claims the first 16 KiB; ``head`` gets the lines that were looked at."""
     size = len(head[0][1])
     while size < _HEAD_TEXT:
         line = next(lines, None)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import orjson
+import msgspec
 
 from xskill.canon.assemble import Assembler
 from xskill.canon.detect import Log
@@ -197,6 +197,6 @@ def _noted(numbered: Iterator[tuple[int, Any]], values: list[Any]) -> Iterator[t
 def _as_line(value: Any) -> bytes | None:
     """A record of a document as a line of its own, for the rejects file."""
     try:
-        return orjson.dumps(value)
-    except TypeError:  # a number or a depth that only the reader takes
+        return msgspec.json.encode(value)
+    except (TypeError, ValueError, RecursionError):  # a depth that only the reader takes
         return None

@@ -56,6 +56,8 @@ class Log:
     values: Iterator[NumberedValue | BadRecord] = field(default_factory=lambda: iter(()))
     whole: Any = None
     stream: io.BufferedReader[Any] | None = None
+    is_claimed: bool = True
+    """False of an input that holds no record: any format does."""
     counted_as: str = ""
     """Under which name the report counts what is left out, where it is not the format's."""
 
@@ -134,7 +136,7 @@ def _text(source: Input, forced: Format | None) -> Log:
             head.append(line)
             break
     if not head:
-        return Log("lines", forced or _first())
+        return Log("lines", forced or _first(), is_claimed=False)
     if forced is not None and forced.unit == "text":
         return Log("whole", forced, whole=_decoded(head, lines))
     first = head[0][1]
@@ -205,7 +207,7 @@ def _line_mode(
         _more(head, lines, HEAD_LINES)
         values = [_quiet(line) for _, line in head]
         if all(map(holds_nothing, values)):
-            return Log("lines", _first())
+            return Log("lines", _first(), is_claimed=False)
         fmt = _vote(values, source)
     return Log("lines", fmt, chain(head, lines), stream=stream)
 
@@ -225,7 +227,7 @@ def _document_mode(head: list[Line], stream: BinaryIO, forced: Format | None, so
             return _lines_after_all(raw, value, source)
         fmt = detect_value(value)
         if fmt is None and holds_nothing(value):
-            return Log("lines", _first())
+            return Log("lines", _first(), is_claimed=False)
         break
     if fmt is None:
         raise unknown_format(source.name, value)

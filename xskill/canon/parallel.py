@@ -27,6 +27,7 @@ from xskill.canon.convert import Converter, place_of
 from xskill.canon.detect import Log, open_log
 from xskill.canon.formats.format import Format
 from xskill.canon.formats.table import FORMATS
+from xskill.canon.inputs import STDIN, Walked, claimed
 from xskill.canon.pipeline import Begin, Block, Item, Missing, read_input, read_log
 from xskill.canon.reading.chunks import Chunk, chunks_of_file, chunks_of_stream
 from xskill.canon.reading.episode import Place
@@ -126,7 +127,13 @@ class _Stream:
                 source.stream.close()
                 self._submit_file(name, source)
             else:
-                log = open_log(source, self.forced)
+                log = (
+                    claimed(source, self.forced, self.totals)
+                    if isinstance(name, Walked)
+                    else open_log(source, self.forced)
+                )
+                if log is None:
+                    return
                 if log.mode == "lines" and log.format.unit == "record":
                     yield from self._lines(log, source)
                 elif name != "-":
@@ -154,7 +161,7 @@ class _Stream:
     def _lines(self, log: Log, source: Input) -> Iterator[Item]:
         yield from self._drain(0)
         yield Begin(source.name, source)
-        claim = self.claim = Claim(source.name, log.format.name)
+        claim = self.claim = Claim(STDIN if source.name == "-" else source.name, log.format.name)
         place = place_of(source)
         place.tally = claim.tally
         decided: dict[str, str] = {}
@@ -179,7 +186,7 @@ class _Stream:
         self.totals.collect(self.assembler)
 
     def _submit_file(self, name: str, source: Input | None) -> None:
-        self.waiting.append(Begin(name, source))
+        self.waiting.append(Begin(name, None if isinstance(name, Walked) else source))
         self.waiting.append((None, self.pool.submit(_do_file, name)))
 
     def _drain(self, leave: int) -> Iterator[Item]:

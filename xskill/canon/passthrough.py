@@ -58,6 +58,8 @@ def pass_on(record: Trajectory, assembler: Assembler, tally: SourceTally) -> Tra
             changes["args"] = _redacted_args(record, steps, assembler)
     changes["steps"] = steps
     changes["success"], changes["reward"], changes["task_type"] = assembler.outcome.decide(record, len(record.actions))
+    if options.question_id is not None or options.env is not None:
+        changes["question_id"], changes["env"] = assembler.outcome.named(record, len(record.actions))
     for name in TEXTS:
         text = changes.get(name) or getattr(record, name)
         if text:

@@ -17,7 +17,9 @@ from xskill.canon.conservation import Claim
 from xskill.canon.convert import Converter, Event, place_of
 from xskill.canon.detect import Log, open_folder, open_log
 from xskill.canon.formats.format import Format
+from xskill.canon.inputs import STDIN, Walked, claimed, expanded, names_in
 from xskill.canon.reading.episode import Place, SourceTally
+from xskill.canon.reject_limit import Limit
 from xskill.canon.totals import Totals, empty_totals
 from xskill.errors import BadData, BadRecord, NoInput, NoRecord
 from xskill.records import Trajectory, decode
@@ -60,6 +62,8 @@ def convert_logs(
     profile: str | None = None,
     success_if: str | None = None,
     task_type: str | None = None,
+    question_id: str | None = None,
+    env: str | None = None,
     outcomes: str | None = None,
     outcomes_key: str | None = None,
     redact: str = "secrets",
@@ -68,6 +72,8 @@ def convert_logs(
     report: bool = False,
     jobs: int = 1,
     rejects: str | None = None,
+    max_rejects: str | None = None,
+    files_from: str | None = None,
     quiet: bool = True,
     run: Run | None = None,
 ) -> Conversion:
@@ -82,6 +88,8 @@ def convert_logs(
         report: measure what of each record is not carried over.
         jobs: worker processes; the output is the same for any number.
         rejects: file for bad records; without it the first one is raised.
+        max_rejects: ``N`` or ``P%``: with more bad records than that the run ends.
+        files_from: file with further names, one a line.
         quiet: no progress, no notes and no summary on stderr.
         run: counts and says what ``rejects`` and ``quiet`` would decide for a run of its own.
 
@@ -95,6 +103,8 @@ def convert_logs(
         profile=profile,
         success_if=success_if,
         task_type=task_type,
+        question_id=question_id,
+        env=env,
         outcomes=outcomes,
         outcomes_key=outcomes_key,
         redact=redact,
@@ -102,7 +112,9 @@ def convert_logs(
         drop=drop,
         report=report,
     )
-    return Conversion(paths, options, jobs, Run("canon", quiet=quiet, rejects=rejects) if run is None else run)
+    names = [*paths, *names_in(files_from)] if files_from is not None else paths
+    run = Run("canon", quiet=quiet, rejects=rejects) if run is None else run
+    return Conversion(names, options, jobs, run, Limit.parse(max_rejects) if max_rejects is not None else None)
 
 
 class Conversion:
@@ -110,21 +122,25 @@ class Conversion:
 
     Attributes:
         totals: what was counted; complete when the trajectories have been iterated over.
+        run: how many records were read, kept and rejected.
     """
 
-    def __init__(self, paths: Sequence[str], options: CanonOptions, jobs: int, run: Run) -> None:
+    def __init__(
+        self, paths: Sequence[str], options: CanonOptions, jobs: int, run: Run, limit: Limit | None = None
+    ) -> None:
         self.totals = empty_totals(options)
         self._paths = paths
         self._options = options
         self._jobs = jobs
-        self._run = run
+        self.run = run
+        self._limit = limit
         self._exits = ExitStack()
         self._items: Iterator[Item] = iter(())
 
     def __enter__(self) -> Conversion:
         with ExitStack() as exits:
-            exits.enter_context(self._run)
-            items = open_items(self._paths, self._options, self.totals, note=self._run.note, jobs=self._jobs)
+            exits.enter_context(self.run)
+            items = open_items(self._paths, self._options, self.totals, note=self.run.note, jobs=self._jobs)
             self._items = exits.enter_context(items)
             self._exits = exits.pop_all()
         return self
@@ -152,7 +168,7 @@ class Conversion:
             NoInput: an input that cannot be read, when it is the only one or no rejects are kept.
             NoRecord, BadData: no record at all, or no good one.
         """
-        run = self._run
+        run = self.run
         source, before = None, 0
         claims: list[Claim] = []
         for item in self._items:
@@ -165,7 +181,10 @@ class Conversion:
                     run.progress(source)
             elif isinstance(item, BadRecord):
                 run.read += 1
+                item.file = STDIN if item.file == "-" else item.file
                 run.bad(item)
+                if self._limit is not None:
+                    self._limit.check(run.rejected, run.read, item)
             elif isinstance(item, Missing):
                 if not run.keeps_rejects or len(self._paths) < 2:
                     raise item.error
@@ -174,12 +193,14 @@ class Conversion:
                 claims.append(item)
             else:
                 if source is not None:
-                    run.end_input(source, run.read - before)
+                    run.end_input(source, run.read - before, _shown(source.name))
                 source, before = item.source, run.read
                 if source is not None:
                     run.start_input(source)
         if source is not None:
-            run.end_input(source, run.read - before)
+            run.end_input(source, run.read - before, _shown(source.name))
+        if self._limit is not None:
+            self._limit.check_all(run.rejected, run.read)
         self._check(claims)
         for part in self.totals.summary():
             run.set_summary(part)
@@ -192,17 +213,25 @@ class Conversion:
         Raises:
             NoRecord, BadData: no record at all, or no good one; or content that was lost whole.
         """
-        run, counts = self._run, self.totals.counts
+        run, counts = self.run, self.totals.counts
+        unclaimed = self.totals.unclaimed
         empty = [claim for claim in claims if claim.is_empty and claim.tally.skipped]
         sentences = [f"{claim.name}: no step in it: {claim.sentence()}" for claim in empty]
         if not counts.steps and self._options.respond and not run.rejected and any(c.lost_all for c in claims):
             raise BadData("; ".join(sentences))
         if not run.read and sentences:
             raise NoRecord("; ".join(f"{c.name}: no record in the input: {c.sentence()}" for c in empty))
+        if not run.read and unclaimed:
+            files = "the file" if unclaimed == 1 else f"any of the {unclaimed:,} files"
+            raise NoRecord(f"{', '.join(self._paths)}: no format claims {files} in it")
         run.check_input()
         for claim, sentence in zip(empty, sentences, strict=True):
             if claim.lost_all:
                 run.note(sentence)
+
+
+def _shown(name: str) -> str:
+    return STDIN if name == "-" else name
 
 
 def open_items(
@@ -216,7 +245,7 @@ def open_items(
     """
     forced = options.chosen_format()
     ensure_input(paths)
-    names = paths or ["-"]
+    names = list(expanded(paths or ["-"], forced))
     if jobs == 1:
         return nullcontext(_read_here(names, forced, options, totals, note))
     from xskill.canon.parallel import open_items_of_workers
@@ -244,15 +273,20 @@ def read_input(
     totals.files += 1
     assembler.decided = {}
     try:
-        if name != "-" and os.path.isdir(name):
+        if name != "-" and os.path.isdir(name):  # of a format that reads folders
             yield Begin(name, None)
             log = open_folder(name, forced)
             folder = log.whole.resolve()
             yield from read_log(log, name, Place(folder.name, folder.name, log.whole), assembler, totals)
             return
         with closing(open_input(name, note)) as source:
+            log_ = None
+            if isinstance(name, Walked):
+                log_ = claimed(source, forced, totals)
+                if log_ is None:
+                    return
             yield Begin(name, source)
-            yield from read_log(open_log(source, forced), name, place_of(source), assembler, totals)
+            yield from read_log(log_ or open_log(source, forced), name, place_of(source), assembler, totals)
     except BadRecord as error:
         yield error.at(name)
     except NoInput as error:
@@ -263,7 +297,14 @@ def read_log(log: Log, name: str, place: Place, assembler: Assembler, totals: To
     """Everything in an opened input, and at its end what was claimed and left out."""
     place.tally = SourceTally()
     counts = assembler.counts
-    claim = Claim(name, log.format.name, place.tally, counts.trajectories, counts.steps, counts.dropped.total())
+    claim = Claim(
+        STDIN if name == "-" else name,
+        log.format.name,
+        place.tally,
+        counts.trajectories,
+        counts.steps,
+        counts.dropped.total(),
+    )
     try:
         yield from Converter(assembler, name, totals.losses).log(log, place)
     finally:

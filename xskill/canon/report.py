@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from xskill.canon.conservation import all_lost
 from xskill.canon.reading.content_text import loads_maybe
 
 if TYPE_CHECKING:
+    from xskill.canon.pipeline import Conversion
     from xskill.canon.totals import Totals
 
 MAX_PATHS = 2000
@@ -164,6 +166,33 @@ def report_data(totals: Totals) -> dict[str, Any]:
         "dropped": dict(sorted(totals.counts.dropped.items())),
         "formats": formats,
     }
+
+
+def summary_json(conversion: Conversion) -> str:
+    """All counts of a run, for machines."""
+    run, totals = conversion.run, conversion.totals
+    data = {
+        "read": run.read,
+        "kept": run.kept,
+        "rejected": run.rejected,
+        "inputs": totals.files,
+        "inputs_unclaimed": totals.unclaimed,
+        "trajectories": totals.counts.trajectories,
+        "steps": totals.counts.steps,
+        "unmatched": totals.unmatched.total,
+        "redacted": dict(sorted(totals.redacted.items())),
+        "dropped": dict(sorted(totals.counts.dropped.items())),
+        "lost": dict(sorted(all_lost(totals.tallies.values()).items())),
+        "formats": {
+            name: {
+                "records_not_carried": dict(sorted(tally.skipped.items())),
+                "content_lost": dict(sorted(tally.lost.items())),
+                "numbers_read_as_null": tally.numbers,
+            }
+            for name, tally in sorted(totals.tallies.items())
+        },
+    }
+    return msgspec.json.format(msgspec.json.encode(data), indent=2).decode()
 
 
 def report_text(totals: Totals, *, as_json: bool) -> str:

@@ -27,6 +27,8 @@ class Totals:
     losses: dict[str, Loss] | None = None
     """Per format: the fields that were not carried over; None when no report is wanted."""
     files: int = 0
+    unclaimed: int = 0
+    """Files of folders that were walked which no format claims."""
 
     def tally(self, format_name: str) -> SourceTally:
         """The tally of a format."""
@@ -35,6 +37,7 @@ class Totals:
     def add(self, other: Totals) -> None:
         """Add what another run (of a worker, or of one input) came to."""
         self.counts.add(other.counts)
+        self.unclaimed += other.unclaimed
         self.use.add(other.use)
         self.unmatched.update(other.unmatched)
         self.redacted.update(other.redacted)
@@ -59,11 +62,14 @@ class Totals:
     def summary(self) -> list[str]:
         """Parts of the line that the command says at its end."""
         counts, unmatched = self.counts, self.unmatched
-        files = f"{self.files:,} file{'s' if self.files != 1 else ''}"
+        read = self.files - self.unclaimed
+        files = f"{read:,} file{'s' if read != 1 else ''}"
         parts = [f"{counts.trajectories:,} trajectories, {counts.steps:,} steps from {files}"]
         if unmatched.total:
             more = "over " if unmatched.full else ""
             parts.append(f"unmatched: {unmatched.total:,} of {counts.steps:,}, {more}{unmatched.distinct:,} distinct")
+        if self.unclaimed:
+            parts.append(f"{self.unclaimed:,} file{'s' if self.unclaimed != 1 else ''} that no format claims")
         parts += largest(all_lost(self.tallies.values()))
         numbers = sum(tally.numbers for tally in self.tallies.values())
         if numbers:

@@ -8,7 +8,7 @@ import typer
 
 from xskill.commands.given import refuse
 from xskill.commands.options import Files, Output, Quiet, Rejects, To
-from xskill.commands.types import INPUT, SIDE
+from xskill.commands.types import INPUT, REFERENCE, SIDE
 
 if TYPE_CHECKING:
     from xskill.canon.totals import Totals
@@ -48,6 +48,13 @@ def command(
     ] = None,
     task_type: Annotated[
         Optional[str], typer.Option(metavar="FIELD", help="Take the task type from this field, e.g. extra.domain.")
+    ] = None,
+    question_id: Annotated[
+        Optional[str],
+        typer.Option("--question-id", metavar="FIELD", help="Take the question from this field, e.g. extra.problem."),
+    ] = None,
+    env: Annotated[
+        Optional[str], typer.Option("--env", metavar="FIELD", help="Take the environment from this field.")
     ] = None,
     outcomes: Annotated[
         Optional[str],
@@ -97,6 +104,18 @@ def command(
         int,
         typer.Option("-j", "--jobs", metavar="N", min=1, help="Worker processes; the same output for any N."),
     ] = 1,
+    files_from: Annotated[
+        Optional[str],
+        typer.Option("--files-from", metavar="FILE", parser=REFERENCE, help="Names of further inputs, one a line."),
+    ] = None,
+    max_rejects: Annotated[
+        Optional[str],
+        typer.Option("--max-rejects", metavar="N|P%", help="Stop when more records than that are bad (--rejects)."),
+    ] = None,
+    json_summary: Annotated[
+        Optional[str],
+        typer.Option("--json-summary", metavar="FILE", parser=SIDE, help="Write all counts of the run as JSON."),
+    ] = None,
     list_formats: Annotated[bool, typer.Option("--list-formats", help="List the formats and leave.")] = False,
     output: Output = None,
     to: To = None,
@@ -109,7 +128,7 @@ def command(
     only from a verifier's word (a reward, a resolved flag, a scorer); what the agent claims goes to extra.claim.
     """
     from xskill.canon.pipeline import convert_logs
-    from xskill.canon.report import report_text
+    from xskill.canon.report import report_text, summary_json
     from xskill.canon.written import check_form, write_trajectories
     from xskill.streams.write import write_text
 
@@ -118,6 +137,8 @@ def command(
         return
     if outcomes is None:
         refuse(ctx, ["outcomes_key"], "belongs to --outcomes FILE: its key column")
+    if rejects is None:
+        refuse(ctx, ["max_rejects"], "belongs to --rejects FILE")
     check_form(as_name, output, to)
     conversion = convert_logs(
         files or [],
@@ -126,6 +147,8 @@ def command(
         profile=profile,
         success_if=success_if,
         task_type=task_type,
+        question_id=question_id,
+        env=env,
         outcomes=outcomes,
         outcomes_key=outcomes_key,
         redact=redact,
@@ -134,10 +157,16 @@ def command(
         report=report is not None,
         jobs=jobs,
         rejects=rejects,
+        max_rejects=max_rejects,
+        files_from=files_from,
         quiet=quiet,
     )
     with conversion:
-        profile_text = write_trajectories(conversion, output, to=to, as_name=as_name, learn=learn is not None)
+        try:
+            profile_text = write_trajectories(conversion, output, to=to, as_name=as_name, learn=learn is not None)
+        finally:
+            if json_summary is not None:
+                write_text(json_summary, summary_json(conversion))
         if unmatched is not None:
             write_text(unmatched, _unmatched_table(conversion.totals))
         if report is not None:

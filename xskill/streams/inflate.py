@@ -1,4 +1,4 @@
-"""Streaming gzip and zstd that never mistakes a cut file for a whole one."""
+"""Streaming gzip, zstd, xz and bzip2 that never mistakes a cut file for a whole one."""
 
 from __future__ import annotations
 
@@ -14,21 +14,32 @@ _MAX_OUT = 1 << 20
 
 GZIP = b"\x1f\x8b"
 ZSTD = b"\x28\xb5\x2f\xfd"
+XZ = b"\xfd7zX"
+_BZIP2 = tuple(b"BZh%d" % level for level in range(1, 10))
 _ZSTD_SKIPPABLE = tuple(bytes([0x50 + n]) + b"\x2a\x4d\x18" for n in range(16))
 
 
 def is_compressed(head: bytes) -> bool:
-    """Whether a stream that starts with ``head`` is gzip or zstd."""
-    return head.startswith((GZIP, ZSTD)) or head.startswith(_ZSTD_SKIPPABLE)
+    """Whether a stream that starts with ``head`` (four bytes) is gzip, zstd, xz or bzip2."""
+    return bool(_word(head))
+
+
+def _word(head: bytes) -> str:
+    """What it is compressed with; empty for nothing that is known."""
+    if head.startswith(GZIP):
+        return "gzip"
+    if head.startswith(ZSTD) or head.startswith(_ZSTD_SKIPPABLE):
+        return "zstd"
+    return "xz" if head.startswith(XZ) else "bzip2" if head.startswith(_BZIP2) else ""
 
 
 class Inflate(io.RawIOBase):
-    """The decompressed bytes of all members (gzip) or frames (zstd) of a stream, in bounded memory.
+    """The decompressed bytes of all members (gzip, xz, bzip2) or frames (zstd) of a stream, in bounded memory.
 
     Args:
         raw: the compressed stream.
         name: of the input, for errors.
-        head: its first bytes, to tell gzip from zstd.
+        head: its first bytes, to tell what it is compressed with.
         warn: called once with a sentence when bytes that are no member follow the last one.
 
     Raises:
@@ -40,8 +51,7 @@ class Inflate(io.RawIOBase):
         self._raw = raw
         self._name = name
         self._warn = warn
-        self._gzip = head.startswith(GZIP)
-        self._word = "gzip" if self._gzip else "zstd"
+        self._word = _word(head)
         self._member: Any = None
         self._input = b""
         self._taken = 0
@@ -70,23 +80,19 @@ class Inflate(io.RawIOBase):
             pass
         if not self._input.strip(b"\0"):
             return False
-        if self._gzip:
-            compressed = self._input.startswith(GZIP)
-        else:
-            compressed = self._input.startswith(ZSTD) or self._input.startswith(_ZSTD_SKIPPABLE)
-        if not compressed:
+        if _word(self._input[:4]) != self._word:
             self._warn(f"{self._name}: bytes after the end of the {self._word} data were ignored")
             self._input = b""
             while self._raw.read(_CHUNK):
                 pass
             return False
-        self._member = zlib.decompressobj(wbits=31) if self._gzip else _ZstdFrame()
+        self._member = _decompressor(self._word)
         self._members += 1
         return True
 
     def _decompress(self, limit: int) -> bytes:
         member = self._member
-        if not self._input and not self._fill():
+        if not self._input and not getattr(member, "pending", False) and not self._fill():
             raise BadRecord(f"the {self._word} data is truncated", file=self._name, byte=self._taken)
         try:
             data: bytes = member.decompress(self._input, limit)
@@ -107,6 +113,45 @@ class Inflate(io.RawIOBase):
         return bool(chunk)
 
 
+def _decompressor(word: str) -> Any:
+    if word == "gzip":
+        return zlib.decompressobj(wbits=31)
+    return _ZstdFrame() if word == "zstd" else _XzOrBzip2(word)
+
+
+class _XzOrBzip2:
+    """One xz or bzip2 stream with the interface of ``zlib.decompressobj``."""
+
+    def __init__(self, word: str) -> None:
+        if word == "xz":
+            import lzma
+
+            self._object: Any = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=1 << 28)
+            self._errors: tuple[type[Exception], ...] = (lzma.LZMAError,)
+        else:
+            import bz2
+
+            self._object, self._errors = bz2.BZ2Decompressor(), (OSError, ValueError)
+        self.pending = False
+        """Whether there is output for which no more input is needed."""
+        self.unconsumed_tail = b""
+        self.unused_data = b""
+        self.eof = False
+
+    def decompress(self, data: bytes, limit: int) -> bytes:
+        needs = self._object.needs_input
+        try:
+            out: bytes = self._object.decompress(data if needs else b"", limit)
+        except self._errors as error:
+            raise ValueError(str(error)) from None
+        self.unconsumed_tail = b"" if needs else data
+        self.eof = self._object.eof
+        self.pending = not self.eof and not self._object.needs_input
+        if self.eof:
+            self.unused_data = self._object.unused_data + self.unconsumed_tail
+        return out
+
+
 class _ZstdFrame:
     """One zstd frame with the interface of ``zlib.decompressobj``."""
 
@@ -116,6 +161,7 @@ class _ZstdFrame:
         self._error = zstandard.ZstdError
         self._object = zstandard.ZstdDecompressor(max_window_size=1 << 27).decompressobj()
         self._pending = b""
+        self.pending = False
         self.unconsumed_tail = b""
         self.unused_data = b""
         self.eof = False
@@ -135,5 +181,6 @@ class _ZstdFrame:
         else:
             self.unconsumed_tail = data
         out, self._pending = self._pending[:limit], self._pending[limit:]
+        self.pending = bool(self._pending)
         self.eof = self._object.eof and not self._pending
         return out

@@ -133,10 +133,10 @@ class Run:
             self._next_progress = now + _PROGRESS_EVERY
             self._bar.update(source.position() - self._bar.n)
 
-    def end_input(self, source: Input, records: int) -> None:
-        """Note that an input gave ``records`` records."""
+    def end_input(self, source: Input, records: int, name: str | None = None) -> None:
+        """Note that an input gave ``records`` records; ``name`` is what it is called, if not as the user wrote it."""
         self._close_bar()
-        self._inputs.append((source.name, records))
+        self._inputs.append((name or source.name, records))
 
     def check_input(self, files: Sequence[str] = ()) -> None:
         """Call after the last input: an empty one among several is only said.

@@ -56,7 +56,7 @@ class Input:
         if self.name == "-":
             return "stdin"
         stem = os.path.basename(self.name)
-        for ending in (".gz", ".zst", ".jsonl", ".ndjson", ".json", ".parquet", ".txt", ".log", ".traj"):
+        for ending in (".gz", ".zst", ".xz", ".bz2", ".jsonl", ".ndjson", ".json", ".parquet", ".txt", ".log", ".traj"):
             stem = stem.removesuffix(ending)
         return stem
 
@@ -124,11 +124,15 @@ def open_input(name: str, warn: Callable[[str], None]) -> Input:
     counted = _Counted(raw, name)
     stream: io.BufferedReader[Any] = io.BufferedReader(counted, _BUFFER)
     layers = 0
-    while is_compressed(head := stream.peek(4)[:4]):
-        if layers == _MAX_LAYERS:
-            raise BadRecord(f"compressed more than {_MAX_LAYERS} times; decompress it yourself first", file=name)
-        stream = io.BufferedReader(Inflate(stream, name, head, warn), _BUFFER)
-        layers += 1
+    try:
+        while is_compressed(head := stream.peek(4)[:4]):
+            if layers == _MAX_LAYERS:
+                raise BadRecord(f"compressed more than {_MAX_LAYERS} times; decompress it yourself first", file=name)
+            stream = io.BufferedReader(Inflate(stream, name, head, warn), _BUFFER)
+            layers += 1
+    except BadRecord:
+        stream.close()
+        raise
     path = name if layers == 0 and size is not None and name != "-" else None
     return Input(name, _container(head), stream, size, lambda: counted.count, path)
 

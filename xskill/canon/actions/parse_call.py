@@ -11,12 +11,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+import msgspec
 import orjson
 
-_CALL = re.compile(r"([A-Za-z_][\w.:/-]*)\s*\((.*)\)$", re.S)
-_BRACKET = re.compile(r"([A-Za-z_][\w-]*)\s*\[(.*)\]$", re.S)
+from xskill.canon.reading.json_text import loads
+
+_CALL = re.compile(r"([^\W\d][\w.:/-]*)\s*\((.*)\)$", re.S)
+_BRACKET = re.compile(r"([^\W\d][\w-]*)\s*\[(.*)\]$", re.S)
 _NEXT_BRACKET = re.compile(r"\]\s*\[")
-_KEYWORD = re.compile(r"\s*([A-Za-z_]\w*)\s*=(?!=)")
+_KEYWORD = re.compile(r"\s*([^\W\d]\w*)\s*=(?!=)")
 _QUOTED = re.compile(r"""^[rbfu]{0,2}(?P<q>'''|\"\"\"|'|\")(?P<body>.*)(?P=q)$""", re.S | re.I)
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _CLOSE = {"(": ")", "[": "]", "{": "}"}
@@ -45,6 +48,13 @@ def as_text(value: Any) -> str:
     try:
         return orjson.dumps(value, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS).decode()
     except (TypeError, orjson.JSONEncodeError):  # an integer beyond 64 bits, or no JSON value at all
+        return _beyond_64_bits(value)
+
+
+def _beyond_64_bits(value: Any) -> str:
+    try:
+        return msgspec.json.encode(value, order="deterministic").decode("utf-8", "replace")
+    except (TypeError, ValueError, RecursionError):
         return str(value)
 
 
@@ -65,10 +75,10 @@ def split_json_call(raw: str) -> tuple[str, dict[str, Any]] | None:
     if not body:
         return name, {}
     try:
-        value = orjson.loads(body)
+        value = loads(body.encode())
         if body.count("[") + body.count("{") > _WRITABLE:
             orjson.dumps(value)
-    except (orjson.JSONDecodeError, orjson.JSONEncodeError):
+    except (ValueError, orjson.JSONEncodeError):
         return None
     return (name, value) if isinstance(value, dict) else None
 

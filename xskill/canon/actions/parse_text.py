@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import dataclass
 
 from xskill.canon.actions.classes import token_part, without_id
@@ -35,8 +36,11 @@ _PREPOSITIONS = re.compile(
 FUNCTION_WORDS = _PARTICLES | {"in/on", "onto", "inside", "using", "by"}
 """Words that join the parts of a command rather than name a thing."""
 _ARTICLE = re.compile(r"(?:the|a|an|some)\s+", re.I)
-_WORD = re.compile(r"[^\W\d_][\w'/&.-]*$")
+_WORD = re.compile(r"[^\W\d_](?:[\w'/&.-]|[^\x00-\xbf\u2000-\u206f\u3000-\u303f\uff00-\uff20])*$")
+"""Letters of any script, with the marks that belong to them."""
 _TRAILING_NUMBER = re.compile(r"([^\W\d_]+)\d+$")
+_SENTENCE = re.compile(r"[\u3001\u3002\uff01\uff0c\uff1a\uff1b\uff1f]|[\u3040-\u30ff\u3400-\u9fff]{13}")
+"""What no verb holds in a script that puts no spaces between words."""
 
 MAX_OBJECT_WORDS = 4
 """A longer first phrase is free text, not the name of an object."""
@@ -59,6 +63,8 @@ def read_text(text: str) -> TextAction:
     >>> read_text("pick up the mug 2 from countertop 1")
     TextAction(verb='pick up', object='mug', phrases=('mug 2', 'countertop 1'))
     """
+    if not text.isascii():
+        text = unicodedata.normalize("NFC", text)
     words = text.strip().split(None, 2)
     if not words:
         return TextAction("nothing", "", ())
@@ -71,8 +77,8 @@ def read_text(text: str) -> TextAction:
         phrases.append(words[0][len(number.group(1)) :])
         verb = number.group(1)
     else:
-        verb = words[0].rstrip(":,.!?;")
-    if not verb[:1].isalpha():
+        verb = words[0].rstrip(":,.!?;\u3002\uff01\uff0c\uff1a\uff1b\uff1f")
+    if not verb[:1].isalpha() or _SENTENCE.search(verb):
         return TextAction("say", "text", (text.strip(),))
     if len(words) > 1 and words[1].lower() in _PARTICLES:
         verb = f"{verb} {words[1]}"

@@ -17,10 +17,10 @@ from xskill.canon.outcome.expression import Lookup, compile_test, names_in
 from xskill.canon.reading.content_text import sorted_dumps
 from xskill.canon.reading.episode import RawEpisode
 from xskill.canon.reading.fields import at
-from xskill.records import Trajectory
+from xskill.records import Source, Trajectory
 
 _NAMED = ("id", "question_id", "task", "task_type", "env", "split", "success", "reward", "extra")
-"""Fields that ``--success-if`` and ``--task-type`` can name, beside ``n_steps`` and ``source``."""
+"""Fields that an option can name (``--success-if``, ``--task-type``, …), beside ``n_steps`` and ``source``."""
 
 Decided = tuple[bool | None, float | None, str | None]
 """Success, reward and task type."""
@@ -49,7 +49,15 @@ class OptionUse:
                 f"(column {options.outcomes.key}); name the right one with --outcomes-key"
             )
         named = [("--success-if", name) for name in names_in(options.success_if)] if options.success_if else []
-        named += [("--task-type", options.task_type)] if options.task_type else []
+        named += [
+            (option, name)
+            for option, name in (
+                ("--task-type", options.task_type),
+                ("--question-id", options.question_id),
+                ("--env", options.env),
+            )
+            if name
+        ]
         sentences += [
             f"{option}: no trajectory has a field {name!r}" for option, name in named if name not in self.fields
         ]
@@ -67,6 +75,7 @@ class OutcomeRules:
         self.use = OptionUse()
         self._rows = options.outcomes
         self._task_type = options.task_type
+        self._question_id, self._env = options.question_id, options.env
         self._succeeds: Callable[[Lookup], bool | None] | None = (
             compile_test(options.success_if) if options.success_if is not None else None
         )
@@ -85,12 +94,23 @@ class OutcomeRules:
         if self._succeeds is not None or self._task_type is not None:
             fields = {**named_fields(episode, n_steps), "success": success, "reward": reward}
             if self._task_type is not None and (value := self._value(fields, self._task_type)) is not None:
-                task_type = value if isinstance(value, str) else sorted_dumps(value)
+                task_type = _as_text(value)
             verdict = self._succeeds(lambda name: self._value(fields, name)) if self._succeeds is not None else None
             success = success if verdict is None else verdict
         if success is None and is_new and reward is not None and reward in (0.0, 1.0):
             success = reward == 1.0
         return success, reward, task_type
+
+    def named(self, episode: RawEpisode | Trajectory, n_steps: int) -> tuple[str | None, str | None]:
+        """Question and environment of an episode, from the fields that options name."""
+        question, env = episode.question_id, episode.env
+        if self._question_id is not None or self._env is not None:
+            fields = named_fields(episode, n_steps)
+            question, env = (
+                had if name is None or (value := self._value(fields, name)) is None else _as_text(value)
+                for name, had in ((self._question_id, question), (self._env, env))
+            )
+        return question, env
 
     def _value(self, fields: dict[str, Any], name: str) -> Any:
         """The value of a field that an option names; that it is there is noted."""
@@ -100,10 +120,16 @@ class OutcomeRules:
         return value
 
 
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else sorted_dumps(value)
+
+
 def named_fields(episode: RawEpisode | Trajectory, n_steps: int) -> dict[str, Any]:
-    """What ``--success-if`` and ``--task-type`` can name."""
+    """What ``--success-if``, ``--task-type``, ``--question-id`` and ``--env`` can name."""
     source = episode.source
-    place = {"format": source.format, "file": source.file, "record": source.record} if source is not None else {}
+    place = (
+        {"format": source.format, "file": source.file, "record": source.record} if isinstance(source, Source) else {}
+    )
     return {**{name: getattr(episode, name) for name in _NAMED}, "n_steps": n_steps, "source": place}
 
 

@@ -7,6 +7,8 @@ from typing import Any
 import msgspec
 import orjson
 
+from xskill.canon.reading.json_text import loads
+
 _MEDIA = ("image", "audio", "video", "file", "document")
 
 
@@ -64,7 +66,7 @@ def loads_maybe(text: Any) -> Any:
     """Decode a string that holds JSON (one level); anything else comes back as it is."""
     if (type(text) is str and text[:1] in '{["') or text in ("null", "true", "false"):
         try:
-            return orjson.loads(text)
-        except orjson.JSONDecodeError:
+            return loads(text.encode())
+        except ValueError:  # no JSON, or a lone surrogate
             return text
     return text

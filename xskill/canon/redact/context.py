@@ -23,7 +23,7 @@ from xskill.canon.redact.values import (
     told_key,
     told_password,
     user_and_password,
-    word_password,
+    worded_password,
 )
 
 _VALUE = r"""[^\s"'`\\,;&<>(){}\[\]|]"""
@@ -125,25 +125,28 @@ _CLAIMED: list[SecretRule] = [
         before=1,
         goes_on=_PASSWORD_END + _CLAIM,
     ),
+    SecretRule(  # a shell variable, or a parameter of an address: a plain word is its value
+        "password",
+        ("PASS", "PWD", "assw", "pwd"),
+        r"(?:(?<![a-z])(?:[A-Z0-9]{1,40}_){0,8}(?:PASS(?:WORD|WD|PHRASE)?|PWD)"
+        r"|[?&;](?:[a-z]{1,20}_)?(?:passw(?:or)?d|pwd))="
+        rf"(?P<secret>{_VALUE}{{4,200}}){_NO_CODE_AFTER}",
+        worded_password,
+        before=200,
+    ),
+    SecretRule(  # of an object: name and value are both in quotes
+        "password",
+        ("assw", "PASS", "assphrase"),
+        r"""(?P<quote>\\{0,15}["'])[\w.-]{0,60}?(?i:passwor[dt]|passwd|passphrase)(?P=quote)\s{0,4}(?::|=>)\s{0,4}(?P=quote)"""
+        r"""(?P<secret>[^"'\\\s]{4,200})(?P=quote)""",
+        worded_password,
+        before=70,
+    ),
     SecretRule(  # a quoted shell variable: it may be several words
         "password",
         ("PASS",),
         r"PASS(?:WORD|WD|PHRASE)?=\\*[\"'](?P<secret>[^\"'\\\n]{3,200})",
         literal,
-    ),
-    SecretRule(
-        "password", ("PASS",), rf"PASS(?:WORD|WD|PHRASE)=(?P<secret>{_VALUE}{{6,200}}){_NO_CODE_AFTER}", word_password
-    ),
-    SecretRule(
-        "password", ("PWD",), rf"(?<=[A-Z0-9]_)PWD=(?P<secret>{_VALUE}{{6,200}}){_NO_CODE_AFTER}", word_password
-    ),
-    SecretRule(  # a field of JSON, in a text
-        "password",
-        ("assw", "assphrase"),
-        rf"(?i){_PASSWORD_NAME}\\*\"\s{{0,4}}:\s{{0,4}}\\*\"(?P<secret>[^\"\\\s]{{6,200}})(?=\\*\")",
-        word_password,
-        before=1,
-        goes_on=_PASSWORD_END + r"\\*\"\s{0,4}:",
     ),
     SecretRule(
         "password",

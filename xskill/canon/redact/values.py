@@ -15,15 +15,16 @@ _WORD = re.compile(r"[A-Za-z_:-]+|[\d.,:-]+|None|null|true|false", re.I)
 _STAND_IN = re.compile(
     r"redacted|(?<![a-z])example|placeholder|change_?me|your[_-]|\*{3,}|x{4,}|\.{3}|\$\{|%\(|\{\{|<", re.I
 )
-_METHOD = re.compile(r"sha|md5|base|utf|[bs]crypt|argon|pbkdf|aes|rsa|oauth|\d+[- ]?(?:char|digit|letter)", re.I)
-
-
-_TYPES_OF_VALUES = frozenset(
-    "string text password hidden required optional field input placeholder value varchar integer boolean number empty "
-    "false true null none undefined redacted secret changeme default example invalid missing wrong correct incorrect "
-    "encrypted hashed plain plaintext basic strong weak valid unset disabled enabled prompt unknown label name".split()
+_OF_PASSWORDS = frozenset(
+    "string str text varchar char bytes object any type value field word words input password passwd passphrase pwd "
+    "pass secret required optional hidden none null nil undefined true false yes no bool boolean integer int number "
+    "empty missing invalid incorrect correct wrong valid unknown default disabled enabled prompt ask env environment "
+    "vault keyring file stdin masked encrypted hashed hash plain plaintext omitted removed censored deleted unset "
+    "new old current confirm reset forgot change update username user email token key login "
+    "passwort contraseña description label name title error message test_password".split()
 )
-"""What a schema or a form says of a password, where others hold it."""
+"""Words beside ``password`` that say what kind of thing it is, or that there is none."""
+_METHOD = re.compile(r"sha|md5|base|utf|[bs]crypt|argon|pbkdf|aes|rsa|oauth|\d+[- ]?(?:char|digit|letter)", re.I)
 
 
 def stand_in(value: str) -> bool:
@@ -75,14 +76,15 @@ def password(value: str) -> bool:
     )
 
 
-def word_password(value: str) -> bool:
-    """A password that may be one plain word, where its name stands right before it as nothing but a name does."""
+def worded_password(value: str) -> bool:
+    """What stands where only a value can, and may be a word: no stand-in, path, code, or talk of one."""
     return (
-        len(set(value)) >= 4
-        and not stand_in(value)
+        len(set(value)) >= 3
+        and literal(value)
         and not _PATH.search(value)
-        and value.casefold() not in _TYPES_OF_VALUES
-        and re.fullmatch(r"[\w!@#%^&*+=.,:;?~-]+", value) is not None
+        and not _CODE.fullmatch(value)
+        and value.strip(".:-_").lower() not in _OF_PASSWORDS
+        and not re.fullmatch(r"[\d.,:-]+", value)
     )
 
 

@@ -1,0 +1,1 @@
+"""What decides which format a log has, beyond its first record."""
