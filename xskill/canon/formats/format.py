@@ -50,9 +50,10 @@ class Format:
     * ``archive``: an :class:`xskill.canon.reading.archive.Archive`, members by name.
 
     ``read`` counts whatever it does not carry over: with ``place.tally.lose("result without a call")`` content of the
-    log, which is told in the summary line, with ``place.tally.skip("system message")`` what is set aside by design. A
-    value that it cannot make sense of is a :class:`xskill.errors.BadRecord`; the readers of :mod:`xskill.canon.reading.fields` raise it with
-    the path. A KeyError, TypeError or the like that escapes becomes one, too.
+    log, which is told in the summary line, with ``place.tally.skip("system message")`` what is set aside by design.
+    A value that it cannot make sense of is a :class:`xskill.errors.BadRecord`; the readers of
+    :mod:`xskill.canon.reading.fields` raise it with the path. A KeyError, TypeError or the like that escapes becomes
+    one, too.
     """
 
     name: str
