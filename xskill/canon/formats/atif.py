@@ -182,6 +182,9 @@ def _steps(listed: list[Any], place: Place) -> tuple[Dialog, str | None]:
         if index < answered:
             continue
         step = mapping(step, f"steps[{index}]")
+        if index and step.get("step_id") is not None and step == listed[index - 1]:
+            place.tally.skip("step written twice")
+            continue
         if step.get("is_copied_context"):
             place.tally.skip("copied context step")
             continue
