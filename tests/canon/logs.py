@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+from xskill.canon.accounts.conservation import Claim
+from xskill.canon.accounts.totals import Totals
 from xskill.canon.canon_options import CanonOptions
-from xskill.canon.conservation import Claim
 from xskill.canon.pipeline import Begin, Missing, open_items
-from xskill.canon.totals import Totals
 from xskill.errors import BadRecord
 
 LOGS = Path(__file__).resolve().parent.parent / "data" / "canon"

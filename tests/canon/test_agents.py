@@ -11,7 +11,7 @@ import pytest
 
 from tests.canon.logs import canon, log, write_lines
 from tests.command import within
-from xskill.canon.totals import Totals
+from xskill.canon.accounts.totals import Totals
 from xskill.errors import BadRecord
 
 

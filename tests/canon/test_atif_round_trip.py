@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from tests.canon.logs import LOGS, canon, write_lines
 from tests.command import run_with, within
+from xskill.canon.accounts.totals import Totals
 from xskill.canon.formats.atif import own_trajectory
 from xskill.canon.formats.atif_export import to_atif
-from xskill.canon.totals import Totals
 from xskill.records import Parent, Step, Trajectory, convert
 
 SAMPLES = LOGS.parent.parent.parent / "sample_data"

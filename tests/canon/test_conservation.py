@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from tests.canon.logs import LOGS, canon
-from xskill.canon.totals import Totals
+from xskill.canon.accounts.totals import Totals
 from xskill.errors import BadRecord, XskillError
 
 JUNK = b"=== not a record, but a line of another program ==="

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from tests.canon.logs import LOGS
 from tests.canon.test_atif_round_trip import FULL, atif
+from xskill.canon.accounts.totals import Totals
 from xskill.canon.assemble import Assembler, to_json
 from xskill.canon.canon_options import CanonOptions
 from xskill.canon.detect import detect_value, open_log
@@ -22,7 +23,6 @@ from xskill.canon.formats.table import FORMATS
 from xskill.canon.pipeline import open_items
 from xskill.canon.reading.episode import Place
 from xskill.canon.reading.json_text import parse
-from xskill.canon.totals import Totals
 from xskill.errors import BadRecord, XskillError
 from xskill.records import Trajectory, decode
 from xskill.streams.source import open_inputs

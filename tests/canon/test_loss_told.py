@@ -10,7 +10,7 @@ import pytest
 
 from tests.canon.logs import write_lines
 from tests.command import run_with, within
-from xskill.canon.conservation import counted, largest
+from xskill.canon.accounts.conservation import counted, largest
 from xskill.canon.reading.episode import SourceTally
 
 USER = {"role": "user", "content": "Weigh the plum."}

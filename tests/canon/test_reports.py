@@ -10,8 +10,8 @@ import pytest
 
 from tests.canon.logs import canon, log, write_lines
 from tests.command import run_with, within
+from xskill.canon.accounts.report import Loss
 from xskill.canon.formats.atif_export import to_atif
-from xskill.canon.report import Loss
 from xskill.records import Trajectory, convert
 
 ROUND_TRIP = [

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.canon.logs import canon, log, write_lines
-from xskill.canon.totals import Totals
+from xskill.canon.accounts.totals import Totals
 
 
 def line(uuid: str, parent: str | None, kind: str, content: Any, **more: Any) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import pytest
 
 from tests.canon.logs import LOGS, canon, log, write_lines
 from tests.command import within
-from xskill.canon.totals import Totals
+from xskill.canon.accounts.totals import Totals
 
 WILD = LOGS / "wild_b"
 

@@ -29,7 +29,8 @@ The way of one raw line of ``log.jsonl``, stop by stop (what goes in → what co
 Our own trajectories take the same way. Their format (``formats.xskill_records``) gives a ``Trajectory`` instead of a
 raw episode, which stop 5 hands to ``passthrough.pass_on``: unchanged, but for what an option asks.
 
-``report`` holds what ``--report`` measures beside stop 4; ``mapping`` makes a format of ``--map``.
+``accounts`` counts what came in and what did not go out (``--report`` measures it beside stop 4); ``mapping`` makes a
+format of ``--map``.
 """
 
 from __future__ import annotations

@@ -10,13 +10,13 @@ from typing import Any
 
 import msgspec
 
+from xskill.canon.accounts.report import Loss
 from xskill.canon.assemble import Assembler
 from xskill.canon.detect import Log
 from xskill.canon.formats.format import Format
 from xskill.canon.reading.episode import Place, RawEpisode
 from xskill.canon.reading.json_text import parse
 from xskill.canon.reading.raw_lines import Line, LongLine
-from xskill.canon.report import Loss
 from xskill.errors import BadRecord
 from xskill.records import Trajectory
 from xskill.streams.source import Input

@@ -14,11 +14,11 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
-from xskill.canon.claimed import HEAD_LINES, detect_value, holds_nothing, majority, text_format
+from xskill.canon.detection.claimed import HEAD_LINES, detect_value, holds_nothing, majority, text_format
+from xskill.canon.detection.look_ahead import first_records, more_lines
+from xskill.canon.detection.nearest import unknown_format
 from xskill.canon.formats.format import Format, Unit
 from xskill.canon.formats.table import FORMATS
-from xskill.canon.look_ahead import first_records, more_lines
-from xskill.canon.nearest import unknown_format
 from xskill.canon.reading.documents import NumberedValue, document_values, read_document
 from xskill.canon.reading.json_text import parse
 from xskill.canon.reading.raw_lines import Line, LongLine, numbered, refuse_binary, utf8_stream

@@ -15,7 +15,7 @@ from xskill.errors import BadRecord, NoInput
 from xskill.streams.source import Input
 
 if TYPE_CHECKING:
-    from xskill.canon.totals import Totals
+    from xskill.canon.accounts.totals import Totals
 
 STDIN = "stdin"
 """What ``-`` is called in messages."""

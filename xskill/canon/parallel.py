@@ -18,11 +18,12 @@ from functools import partial
 from itertools import groupby
 from typing import Any
 
+from xskill.canon.accounts.conservation import Claim
+from xskill.canon.accounts.totals import Totals, empty_totals
 from xskill.canon.actions.profile import detect_profile
 from xskill.canon.actions.step_tokens import Sample
 from xskill.canon.assemble import Assembler, Undecided
 from xskill.canon.canon_options import CanonOptions
-from xskill.canon.conservation import Claim
 from xskill.canon.convert import Converter, place_of
 from xskill.canon.detect import Log, open_log
 from xskill.canon.formats.format import Format
@@ -32,7 +33,6 @@ from xskill.canon.pipeline import Begin, Block, Item, Missing, read_input, read_
 from xskill.canon.reading.chunks import Chunk, chunks_of_file, chunks_of_stream
 from xskill.canon.reading.episode import Place
 from xskill.canon.reading.raw_lines import Line, numbered
-from xskill.canon.totals import Totals, empty_totals
 from xskill.errors import BadRecord, NoInput, XskillError
 from xskill.process.pool import Call, Pool, open_pool
 from xskill.streams.source import Input, open_input

@@ -11,16 +11,16 @@ from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
 from dataclasses import dataclass
 from types import TracebackType
 
+from xskill.canon.accounts.conservation import Claim
+from xskill.canon.accounts.reject_limit import Limit
+from xskill.canon.accounts.totals import Totals, empty_totals
 from xskill.canon.assemble import Assembler
 from xskill.canon.canon_options import CanonOptions, check_options
-from xskill.canon.conservation import Claim
 from xskill.canon.convert import Converter, Event, place_of
 from xskill.canon.detect import Log, open_folder, open_log
 from xskill.canon.formats.format import Format
 from xskill.canon.inputs import STDIN, Walked, claimed, expanded, names_in
 from xskill.canon.reading.episode import Place, SourceTally
-from xskill.canon.reject_limit import Limit
-from xskill.canon.totals import Totals, empty_totals
 from xskill.errors import BadData, BadRecord, NoInput, NoRecord
 from xskill.records import Trajectory, decode
 from xskill.streams.run import Run

@@ -11,7 +11,7 @@ from xskill.commands.options import Files, Output, Quiet, Rejects, To
 from xskill.commands.types import INPUT, REFERENCE, SIDE
 
 if TYPE_CHECKING:
-    from xskill.canon.totals import Totals
+    from xskill.canon.accounts.totals import Totals
 
 
 def command(
@@ -127,8 +127,8 @@ def command(
     Turn raw logs into trajectories. The format is told by content, whatever the file's name says. Success comes
     only from a verifier's word (a reward, a resolved flag, a scorer); what the agent claims goes to extra.claim.
     """
+    from xskill.canon.accounts.report import report_text, summary_json
     from xskill.canon.pipeline import convert_logs
-    from xskill.canon.report import report_text, summary_json
     from xskill.canon.written import check_form, write_trajectories
     from xskill.streams.write import write_text
 

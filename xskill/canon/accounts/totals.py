@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
+from xskill.canon.accounts.conservation import all_lost, largest
+from xskill.canon.accounts.report import Loss
 from xskill.canon.actions.canonicalizer import Unmatched
 from xskill.canon.assemble import Assembler, Counts
 from xskill.canon.canon_options import CanonOptions
-from xskill.canon.conservation import all_lost, largest
 from xskill.canon.outcome.decide import OptionUse
 from xskill.canon.reading.episode import SourceTally
-from xskill.canon.report import Loss
 
 
 @dataclass(slots=True)

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from xskill.canon.conservation import all_lost
+from xskill.canon.accounts.conservation import all_lost
 from xskill.canon.reading.content_text import loads_maybe
 
 if TYPE_CHECKING:
+    from xskill.canon.accounts.totals import Totals
     from xskill.canon.pipeline import Conversion
-    from xskill.canon.totals import Totals
 
 MAX_PATHS = 2000
 """Distinct paths that are listed a format; more are counted together."""
