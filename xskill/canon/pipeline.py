@@ -113,8 +113,9 @@ def convert_logs(
         report=report,
     )
     names = [*paths, *names_in(files_from)] if files_from is not None else paths
+    limit = Limit.parse(max_rejects) if max_rejects is not None else None
     run = Run("canon", quiet=quiet, rejects=rejects) if run is None else run
-    return Conversion(names, options, jobs, run, Limit.parse(max_rejects) if max_rejects is not None else None)
+    return Conversion(names, options, jobs, run, limit)
 
 
 class Conversion:
