@@ -16,7 +16,7 @@ from xskill.canon.reading.episode import RawStep, SourceTally
 
 _EXIT = re.compile(r"\s*Exit code: (-?\d+)")
 _HEAD = re.compile(
-    r"(?:\[Command:[\s\S]{0,20000}?\n\])?(?:Chunk ID|Wall time)[^\n]*\n"
+    r"(?:\[?Command:(?:(?!\nOutput:)[\s\S]){0,20000}?\n\]?)?(?:Chunk ID|Wall time)[^\n]*\n"
     r"(?:(?!Output:)[^\n]*\n){0,6}?Process exited with code (-?\d+)"
 )
 _CALLS = {
